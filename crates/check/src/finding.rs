@@ -1,0 +1,137 @@
+//! A finding is data: which block, completed by which event, how sure. Text is made of it last,
+//! outside this crate.
+
+use atomvet_trace::{EventId, Op, RegionId, SiteId, ThreadId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::Config;
+
+/// One execution of a block that should be atomic.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Block {
+    /// Where it begins in the trace: its identity.
+    pub begin: EventId,
+    /// Its thread.
+    pub thread: ThreadId,
+    /// Its label.
+    pub region: RegionId,
+    /// Where it begins in the source.
+    pub site: SiteId,
+}
+
+/// The event being looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Here {
+    /// Its position in the trace.
+    pub at: EventId,
+    /// Its thread.
+    pub thread: ThreadId,
+    /// What it does.
+    pub op: Op,
+    /// Where in the source.
+    pub site: SiteId,
+}
+
+/// How sure a finding is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Strength {
+    /// It happened in the recorded execution.
+    Observed,
+}
+
+impl Strength {
+    /// As shown in every output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Strength::Observed => "observed",
+        }
+    }
+}
+
+/// A violation, or several that differ only in when they happened.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// How sure.
+    pub strength: Strength,
+    /// The block that is not atomic; none if the trace is not serializable but no single block
+    /// can be blamed.
+    pub block: Option<Block>,
+    /// No block inside this one was violated by the same event.
+    pub innermost: bool,
+    /// The outermost block that was running, in the thread that completed the cycle.
+    pub transaction: Block,
+    /// The event that completed the violation.
+    pub event: Here,
+    /// How many instances were folded into this finding, which is the first of them.
+    pub count: u64,
+}
+
+/// Instances of a violation that share this are the same finding to a user.
+type Key = (Option<(RegionId, SiteId)>, (RegionId, SiteId), std::mem::Discriminant<Op>, SiteId);
+
+/// Where checkers put what they find.
+#[derive(Default, Debug)]
+pub struct Findings {
+    /// All findings so far, in the order in which they were completed.
+    pub list: Vec<Finding>,
+    /// The first event at which the checker knew that the trace is not serializable.
+    pub first_cycle: Option<EventId>,
+    fold: Option<FxHashMap<Key, usize>>,
+    /// Blocks reported already; kept only where pieces of one block are judged separately.
+    once: Option<FxHashSet<(EventId, bool)>>,
+}
+
+impl Findings {
+    /// Folds instances of the same violation into one finding with a count.
+    pub fn folded(config: &Config) -> Self {
+        Findings { fold: Some(FxHashMap::default()), ..Findings::all_instances(config) }
+    }
+
+    /// Keeps one finding per violating instance. Memory grows with their number.
+    pub fn all_instances(config: &Config) -> Self {
+        let once = config.split_at_waits.then(FxHashSet::default);
+        Findings { once, ..Findings::default() }
+    }
+
+    /// The trace stops being serializable here, if it did not before.
+    pub fn not_serializable(&mut self, at: EventId) {
+        self.first_cycle.get_or_insert(at);
+    }
+
+    /// `block` is not atomic, and `event` shows it. `transaction` is the outermost block around
+    /// it.
+    pub fn violation(&mut self, block: Block, innermost: bool, transaction: Block, event: Here) {
+        self.add(Some(block), innermost, transaction, event);
+    }
+
+    /// The trace is not serializable, `event` of `transaction` shows it, and no block is known to
+    /// be to blame.
+    pub fn cycle(&mut self, transaction: Block, event: Here) {
+        self.add(None, true, transaction, event);
+    }
+
+    #[cold]
+    fn add(&mut self, block: Option<Block>, innermost: bool, transaction: Block, event: Here) {
+        self.not_serializable(event.at);
+        if let Some(once) = &mut self.once
+            && !once.insert((block.unwrap_or(transaction).begin, block.is_some()))
+        {
+            return;
+        }
+        if let Some(fold) = &mut self.fold {
+            let key = (
+                block.map(|b| (b.region, b.site)),
+                (transaction.region, transaction.site),
+                std::mem::discriminant(&event.op),
+                event.site,
+            );
+            let first = *fold.entry(key).or_insert(self.list.len());
+            if let Some(finding) = self.list.get_mut(first) {
+                finding.count += 1;
+                return;
+            }
+        }
+        let strength = Strength::Observed;
+        self.list.push(Finding { strength, block, innermost, transaction, event, count: 1 });
+    }
+}

@@ -1,0 +1,341 @@
+//! From what programs do to what the papers speak of.
+//!
+//! The papers know read, write, acquire, release, fork, join, begin and end. Programs also wait,
+//! meet at barriers, share read locks, re-enter locks and reuse memory. This file says once, for
+//! every observed checker, what those mean in terms of [`Rules`]:
+//!
+//! ```text
+//! fork(u)      send on u's start channel;     u's first event receives from it
+//! wait(l)      send on l, as a release;       the thread's next event receives, as an acquire
+//! barrier(b)   send on the episode's channel; the thread's next event receives from all of it
+//! rrel, racq   a shared send; a shared receive (which is after exclusive sends only)
+//! ```
+//!
+//! What is received "at the next event" is received inside that event's block: after a begin,
+//! before an end. A barrier episode is the arrivals up to the first departure.
+//! The oracle and the verifier do not use this file; they have the definitions of
+//! `docs/event-model.md` in their own, naive words.
+
+use atomvet_trace::{BarrierId, Event, EventId, LockId, Mode, Op, ThreadId, UpdateKind, VarId};
+
+use crate::{Block, Checker, Config, Findings, Here, Info, Stats};
+
+/// How a variable is accessed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Access {
+    /// Does not conflict with other reads.
+    Read,
+    /// Conflicts with every access.
+    Write,
+    /// A read-modify-write that may be swapped with others of the same kind. Conflicts with
+    /// every other access. (Updates that conflict with their own kind arrive as writes.)
+    Commuting(UpdateKind),
+}
+
+impl Access {
+    /// Whether two accesses of this one and the same kind do not conflict.
+    #[inline]
+    pub fn shares(self) -> bool {
+        self != Access::Write
+    }
+}
+
+/// Something through which one thread's past reaches another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Channel {
+    /// A dense index; reused once the channel is closed.
+    pub slot: u32,
+    /// What it is.
+    pub kind: ChannelKind,
+}
+
+/// What a [`Channel`] stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ChannelKind {
+    /// A lock: releases send, acquires receive.
+    Lock(LockId),
+    /// The start of a thread: the fork sends, the thread's first event receives.
+    Start(ThreadId),
+    /// One episode of a barrier.
+    Barrier(BarrierId),
+}
+
+impl Channel {
+    #[inline(always)]
+    fn lock(lock: LockId) -> Channel {
+        Channel { slot: lock.0 * 2, kind: ChannelKind::Lock(lock) }
+    }
+}
+
+/// What the author of an algorithm for observed traces writes.
+///
+/// A *transaction* is an outermost block, or a single event outside every block.
+pub trait Rules: Sized + Send + 'static {
+    /// What this checker is.
+    const INFO: Info;
+    /// A checker that has seen nothing.
+    fn new(config: &Config) -> Self;
+    /// An outermost block begins.
+    fn begin(&mut self, here: Here, block: Block, out: &mut Findings);
+    /// The outermost block of a thread ends.
+    fn end(&mut self, here: Here, out: &mut Findings);
+    /// A block begins inside another.
+    #[inline(always)]
+    fn nest(&mut self, _here: Here, _block: Block) {}
+    /// The innermost of several open blocks ends.
+    #[inline(always)]
+    fn unnest(&mut self, _here: Here) {}
+    /// A variable is accessed.
+    fn access(&mut self, here: Here, variable: VarId, access: Access, out: &mut Findings);
+    /// What the thread did so far goes before all that receives from the channel later. An
+    /// exclusive send replaces what the channel held; a shared one joins it.
+    fn send(&mut self, here: Here, channel: Channel, mode: Mode, out: &mut Findings);
+    /// What was sent goes before this: everything, or with [`Mode::Shared`] only the last
+    /// exclusive send.
+    fn receive(&mut self, here: Here, channel: Channel, mode: Mode, out: &mut Findings);
+    /// Everything that `child`, which has had events, did so far goes before this.
+    fn join(&mut self, here: Here, child: ThreadId, out: &mut Findings);
+    /// From now on `variable` is another one.
+    fn new_life(&mut self, variable: VarId);
+    /// Nothing will be received from what the channel holds.
+    fn close(&mut self, channel: Channel);
+    /// See [`Checker::prefetch`].
+    #[inline(always)]
+    fn prefetch(&self, _variable: VarId) {}
+    /// See [`Checker::objects`].
+    fn objects(&mut self, _first: VarId, _objects: &[VarId]) {}
+    /// The trace is over. `open` are the outermost blocks still running, each with the last
+    /// event of its thread.
+    fn finish(self, open: &[(Block, Here)], out: &mut Findings) -> Stats;
+}
+
+/// A [`Rules`] behind the [`Checker`] interface.
+#[derive(Debug)]
+pub struct Lowered<R> {
+    rules: R,
+    config: Config,
+    threads: Vec<Thread>,
+    /// Per barrier, the episode that threads still arrive at.
+    gathering: Vec<Option<usize>>,
+    /// Barrier episodes that somebody has yet to leave.
+    episodes: Vec<Episode>,
+    free_episodes: Vec<usize>,
+    /// Channels that are not locks take odd slots.
+    free_slots: Vec<u32>,
+    next_slot: u32,
+}
+
+#[derive(Debug, Default)]
+struct Thread {
+    /// Its open blocks, outermost first.
+    open: Vec<Block>,
+    /// What its next event receives.
+    pending: Vec<Pending>,
+    /// Its last event, if it had any.
+    last: Option<Here>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    channel: Channel,
+    /// For a barrier, the episode to leave.
+    episode: usize,
+}
+
+#[derive(Debug)]
+struct Episode {
+    slot: u32,
+    inside: u32,
+}
+
+impl<R: Rules> Checker for Lowered<R> {
+    const INFO: Info = R::INFO;
+
+    fn new(config: &Config) -> Self {
+        Lowered {
+            rules: R::new(config),
+            config: *config,
+            threads: Vec::new(),
+            gathering: Vec::new(),
+            episodes: Vec::new(),
+            free_episodes: Vec::new(),
+            free_slots: Vec::new(),
+            next_slot: 1,
+        }
+    }
+
+    #[inline]
+    fn event(&mut self, at: EventId, event: Event, out: &mut Findings) {
+        let Event { thread, op, site } = event;
+        if op == Op::Skip {
+            return;
+        }
+        let here = Here { at, thread, op, site };
+        let state = self.thread(thread);
+        state.last = Some(here);
+        let begins = matches!(op, Op::Begin(_));
+        if !begins && !state.pending.is_empty() {
+            self.receive_pending(here, out);
+        }
+        let rules = &mut self.rules;
+        match op {
+            Op::Read(x) => rules.access(here, x, Access::Read, out),
+            Op::Write(x) => rules.access(here, x, Access::Write, out),
+            Op::Update(x, kind) if self.config.commuting_updates && kind.commutes() => {
+                rules.access(here, x, Access::Commuting(kind), out);
+            }
+            Op::Update(x, _) => rules.access(here, x, Access::Write, out),
+            Op::Acquire(lock, mode) => rules.receive(here, Channel::lock(lock), mode, out),
+            Op::Release(lock, mode) => rules.send(here, Channel::lock(lock), mode, out),
+            Op::Begin(region) => {
+                let block = Block { begin: at, thread, region, site };
+                let state = &mut self.threads[thread.index()];
+                if state.open.is_empty() {
+                    rules.begin(here, block, out);
+                } else {
+                    rules.nest(here, block);
+                }
+                state.open.push(block);
+                if !state.pending.is_empty() {
+                    self.receive_pending(here, out);
+                }
+            }
+            Op::End => {
+                let state = &mut self.threads[thread.index()];
+                state.open.pop();
+                if state.open.is_empty() {
+                    rules.end(here, out);
+                } else {
+                    rules.unnest(here);
+                }
+            }
+            Op::Alloc(x) | Op::Free(x) => rules.new_life(x),
+            Op::Fork(child) => {
+                let channel = Channel { slot: self.new_slot(), kind: ChannelKind::Start(child) };
+                self.rules.send(here, channel, Mode::Exclusive, out);
+                self.thread(child).pending.push(Pending { channel, episode: 0 });
+            }
+            Op::Join(child) => {
+                self.split(here, out);
+                if self.thread(child).last.is_some() {
+                    self.rules.join(here, child, out);
+                }
+            }
+            Op::Wait(lock) => {
+                let channel = Channel::lock(lock);
+                rules.send(here, channel, Mode::Exclusive, out);
+                self.split(here, out);
+                self.thread(thread).pending.push(Pending { channel, episode: 0 });
+            }
+            Op::Barrier(barrier) => {
+                let pending = self.arrive(barrier);
+                self.rules.send(here, pending.channel, Mode::Shared, out);
+                self.split(here, out);
+                self.thread(thread).pending.push(pending);
+            }
+            Op::Reacquire(..) | Op::Rerelease(..) | Op::Skip => {}
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, event: Event) {
+        if let Op::Read(x) | Op::Write(x) | Op::Update(x, _) = event.op {
+            self.rules.prefetch(x);
+        }
+    }
+
+    fn objects(&mut self, first: VarId, objects: &[VarId]) {
+        self.rules.objects(first, objects);
+    }
+
+    fn finish(self, out: &mut Findings) -> Stats {
+        let open: Vec<_> =
+            (self.threads.iter()).filter_map(|thread| Some((*thread.open.first()?, thread.last?))).collect();
+        self.rules.finish(&open, out)
+    }
+}
+
+impl<R: Rules> Lowered<R> {
+    #[inline]
+    fn thread(&mut self, thread: ThreadId) -> &mut Thread {
+        if thread.index() >= self.threads.len() {
+            self.threads.resize_with(thread.index() + 1, Thread::default);
+        }
+        &mut self.threads[thread.index()]
+    }
+
+    #[cold]
+    fn receive_pending(&mut self, here: Here, out: &mut Findings) {
+        for pending in std::mem::take(&mut self.thread(here.thread).pending) {
+            let channel = pending.channel;
+            self.rules.receive(here, channel, Mode::Exclusive, out);
+            match channel.kind {
+                ChannelKind::Lock(_) => {}
+                ChannelKind::Start(_) => self.close(channel),
+                ChannelKind::Barrier(barrier) => {
+                    // The first to leave ends the episode for those who arrive later.
+                    let gathering = &mut self.gathering[barrier.index()];
+                    gathering.take_if(|episode| *episode == pending.episode);
+                    let episode = &mut self.episodes[pending.episode];
+                    episode.inside -= 1;
+                    if episode.inside == 0 {
+                        self.free_episodes.push(pending.episode);
+                        self.close(channel);
+                    }
+                }
+            }
+        }
+    }
+
+    fn arrive(&mut self, barrier: BarrierId) -> Pending {
+        if barrier.index() >= self.gathering.len() {
+            self.gathering.resize(barrier.index() + 1, None);
+        }
+        let episode = self.gathering[barrier.index()].unwrap_or_else(|| {
+            let new = Episode { slot: self.new_slot(), inside: 0 };
+            match self.free_episodes.pop() {
+                Some(free) => {
+                    self.episodes[free] = new;
+                    free
+                }
+                None => {
+                    self.episodes.push(new);
+                    self.episodes.len() - 1
+                }
+            }
+        });
+        self.gathering[barrier.index()] = Some(episode);
+        self.episodes[episode].inside += 1;
+        let slot = self.episodes[episode].slot;
+        Pending { channel: Channel { slot, kind: ChannelKind::Barrier(barrier) }, episode }
+    }
+
+    /// Where waits split blocks: every open block of the thread ends here and starts again.
+    fn split(&mut self, here: Here, out: &mut Findings) {
+        if !self.config.split_at_waits {
+            return;
+        }
+        let open = &self.threads[here.thread.index()].open;
+        let Some((&outermost, inner)) = open.split_first() else { return };
+        for _ in inner {
+            self.rules.unnest(here);
+        }
+        self.rules.end(here, out);
+        self.rules.begin(here, outermost, out);
+        for &block in inner {
+            self.rules.nest(here, block);
+        }
+    }
+
+    fn new_slot(&mut self) -> u32 {
+        self.free_slots.pop().unwrap_or_else(|| {
+            self.next_slot += 2;
+            self.next_slot - 2
+        })
+    }
+
+    fn close(&mut self, channel: Channel) {
+        self.rules.close(channel);
+        self.free_slots.push(channel.slot);
+    }
+}

@@ -1,0 +1,26 @@
+//! The one table of all checkers. The command, the documentation, the tests and the benchmarks
+//! read it; nothing else lists them.
+
+use crate::lower::Lowered;
+use crate::{Analysis, Checker, Config, Info, Rules};
+
+/// A checker that can be asked for by name.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// What it is.
+    pub info: &'static Info,
+    /// Makes one.
+    pub new: fn(&Config) -> Box<dyn Analysis>,
+}
+
+/// All checkers, the default one first.
+pub const CHECKERS: &[Entry] = &[];
+
+/// The checker of that name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    CHECKERS.iter().find(|entry| entry.info.name == name)
+}
+
+const fn observed<R: Rules>() -> Entry {
+    Entry { info: &Lowered::<R>::INFO, new: |config| Box::new(Lowered::<R>::new(config)) }
+}

@@ -1,0 +1,2 @@
+//! The `atomvet` command.
+fn main() {}

@@ -1,0 +1,191 @@
+//! Names ↔ dense ids, once for all readers, checkers and reports.
+//!
+//! Ids are given in order of first appearance, so that tables indexed by id stay dense and two
+//! readings of one trace agree. Looking a name up costs one hash of its bytes; nothing is
+//! allocated for a name seen before.
+
+use std::hash::Hasher;
+use std::marker::PhantomData;
+
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
+
+use crate::event::{BarrierId, LockId, RegionId, SiteId, ThreadId, VarId};
+
+/// Everything a trace calls by name.
+#[derive(Default, Clone, Debug)]
+pub struct Names {
+    /// Threads.
+    pub threads: Table<ThreadId>,
+    /// Variables.
+    pub variables: Table<VarId>,
+    /// Locks.
+    pub locks: Table<LockId>,
+    /// Barriers.
+    pub barriers: Table<BarrierId>,
+    /// Labels of blocks.
+    pub regions: Table<RegionId>,
+    /// Source sites, as text: `bank.c:12`, or `12`.
+    pub sites: Table<SiteId>,
+}
+
+impl Names {
+    /// What a block is called: its label, or where it begins if it has none.
+    pub fn block(&self, region: RegionId, site: SiteId) -> String {
+        match (region, site) {
+            (RegionId::NONE, SiteId::NONE) => "(unnamed block)".to_owned(),
+            (RegionId::NONE, site) => format!("@{}", self.sites.get(site)),
+            (region, _) => self.regions.get(region).to_owned(),
+        }
+    }
+
+    /// The object a variable belongs to: what stands before the last `.` or `[` of its name, the
+    /// whole name if there is none.
+    pub fn object(&self, variable: VarId) -> &str {
+        let name = self.variables.get(variable);
+        match name.rfind(['.', '[']) {
+            Some(at) if at > 0 => &name[..at],
+            _ => name,
+        }
+    }
+}
+
+/// An id that a [`Table`] hands out.
+pub trait Id: Copy {
+    /// The id at an index.
+    fn from_index(index: u32) -> Self;
+    /// The index of an id.
+    fn to_index(self) -> usize;
+}
+
+macro_rules! ids {
+    ($($name:ident),*) => {
+        $(impl Id for $name {
+            #[inline]
+            fn from_index(index: u32) -> Self {
+                $name(index)
+            }
+            #[inline]
+            fn to_index(self) -> usize {
+                self.index()
+            }
+        })*
+    };
+}
+ids!(ThreadId, VarId, LockId, BarrierId, RegionId, SiteId);
+
+/// Names of one kind and their ids.
+#[derive(Clone, Debug)]
+pub struct Table<I> {
+    /// All names, one behind the other.
+    text: String,
+    /// Where name `i` ends in `text`; it starts where its predecessor ends.
+    ends: Vec<usize>,
+    /// Indices into `ends`, found by the name's hash.
+    index: HashTable<u32>,
+    id: PhantomData<I>,
+}
+
+impl<I> Default for Table<I> {
+    fn default() -> Self {
+        Table { text: String::new(), ends: Vec::new(), index: HashTable::new(), id: PhantomData }
+    }
+}
+
+impl<I: Id> Table<I> {
+    /// The id of `name`, a new one if it was never seen.
+    #[inline]
+    pub fn intern(&mut self, name: &str) -> I {
+        let (text, ends) = (&self.text, &self.ends);
+        let hash = hash(name);
+        if let Some(&found) = self.index.find(hash, |&i| slice(text, ends, i as usize) == name) {
+            return I::from_index(found);
+        }
+        self.add(name, hash)
+    }
+
+    #[cold]
+    fn add(&mut self, name: &str, hash: u64) -> I {
+        let id = u32::try_from(self.ends.len()).ok().filter(|&id| id < u32::MAX);
+        // 4 billion names need more memory than any machine this runs on gives a trace.
+        let id = id.expect("fewer than 2^32 - 1 names of one kind");
+        self.text.push_str(name);
+        self.ends.push(self.text.len());
+        let (text, ends) = (&self.text, &self.ends);
+        self.index.insert_unique(hash, id, |&i| crate::names::hash(slice(text, ends, i as usize)));
+        I::from_index(id)
+    }
+
+    /// The id of `name`, if it was ever seen.
+    pub fn find(&self, name: &str) -> Option<I> {
+        let (text, ends) = (&self.text, &self.ends);
+        self.index.find(hash(name), |&i| slice(text, ends, i as usize) == name).map(|&i| I::from_index(i))
+    }
+
+    /// The name of an id that this table gave out.
+    #[inline]
+    pub fn get(&self, id: I) -> &str {
+        slice(&self.text, &self.ends, id.to_index())
+    }
+
+    /// How many names there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// All names, in the order of their ids.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        (0..self.ends.len()).map(|i| slice(&self.text, &self.ends, i))
+    }
+}
+
+#[inline]
+fn slice<'a>(text: &'a str, ends: &[usize], i: usize) -> &'a str {
+    let start = if i == 0 { 0 } else { ends[i - 1] };
+    &text[start..ends[i]]
+}
+
+#[inline]
+fn hash(name: &str) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(name.as_bytes());
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_dense_and_stable() {
+        let mut table = Table::<VarId>::default();
+        let a = table.intern("a");
+        let b = table.intern("bb");
+        assert_eq!((a, b, table.intern("a")), (VarId(0), VarId(1), VarId(0)));
+        assert_eq!((table.get(a), table.get(b), table.len()), ("a", "bb", 2));
+        assert_eq!(table.find("bb"), Some(b));
+        assert_eq!(table.find("c"), None);
+        for i in 0..1000 {
+            assert_eq!(table.intern(&format!("v{i}")), VarId(2 + i));
+        }
+        assert_eq!(table.get(VarId(1001)), "v999");
+    }
+
+    #[test]
+    fn a_field_belongs_to_its_object() {
+        let mut names = Names::default();
+        let mut object = |name: &str| {
+            let id = names.variables.intern(name);
+            names.object(id).to_owned()
+        };
+        assert_eq!(object("account.balance"), "account");
+        assert_eq!(object("a[3]"), "a");
+        assert_eq!(object("x"), "x");
+        assert_eq!(object(".x"), ".x");
+    }
+}

@@ -1,0 +1,2 @@
+//! The developers' commands: `cargo xtask ci`, `oracle`, `bench`, `bless`.
+fn main() {}
