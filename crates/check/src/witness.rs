@@ -10,9 +10,9 @@
 //!          "same-transaction" then leads from where it was entered back to where it is left.
 //! ```
 
-use atomvet_trace::{BarrierId, EventId, LockId, ThreadId, VarId};
+use atomvet_trace::{BarrierId, Event, EventId, LockId, ThreadId, VarId};
 
-use crate::Block;
+use crate::{Block, Config};
 
 /// A cycle that proves a finding.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -65,4 +65,90 @@ pub enum Touch {
     Write,
     /// Reads and writes it.
     Update,
+}
+
+/// What a witness is wanted for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// The violated block, if one is blamed.
+    pub block: Option<Block>,
+    /// The outermost block around it, or the transaction that completed the cycle.
+    pub transaction: Block,
+    /// The event that completed the violation.
+    pub event: EventId,
+}
+
+impl Witness {
+    /// The name of the anomaly.
+    pub fn shape(&self) -> Shape {
+        todo!()
+    }
+}
+
+/// A named anomaly.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Shape {
+    /// The block read, another wrote, the block wrote: the other write is lost.
+    LostUpdate,
+}
+
+impl Shape {
+    /// All of them, for documentation.
+    pub const ALL: &[Shape] = &[Shape::LostUpdate];
+
+    /// Its name, as in every output.
+    pub fn name(self) -> &'static str {
+        todo!()
+    }
+
+    /// What happens, in a sentence.
+    pub fn meaning(self) -> &'static str {
+        todo!()
+    }
+
+    /// What usually mends it, in a sentence.
+    pub fn remedy(self) -> &'static str {
+        todo!()
+    }
+}
+
+/// Finds witnesses in one more pass over the trace.
+pub struct Replay {}
+
+impl Replay {
+    /// Wants a witness for each request.
+    pub fn new(_config: &Config, _requests: &[Request]) -> Self {
+        todo!()
+    }
+
+    /// Takes the next events of the same trace.
+    pub fn events(&mut self, _first: EventId, _block: &[Event]) {
+        todo!()
+    }
+
+    /// The witnesses, one per request in their order.
+    pub fn finish(self) -> Vec<Option<Witness>> {
+        todo!()
+    }
+}
+
+/// Finds a serial order of the transactions, in one pass. Memory grows with their number.
+pub struct SerialOrder {}
+
+impl SerialOrder {
+    /// At the start of a trace.
+    pub fn new(_config: &Config) -> Self {
+        todo!()
+    }
+
+    /// Takes the next events.
+    pub fn events(&mut self, _first: EventId, _block: &[Event]) {
+        todo!()
+    }
+
+    /// The transactions in an equivalent serial order, each by its first event; none if there is
+    /// no such order.
+    pub fn finish(self) -> Option<Vec<EventId>> {
+        todo!()
+    }
 }
