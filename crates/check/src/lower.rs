@@ -197,6 +197,16 @@ impl<R: Rules> Lowered<R> {
         }
     }
 
+    /// The rules, to be told more than [`Rules`] does.
+    pub fn rules_mut(&mut self) -> &mut R {
+        &mut self.rules
+    }
+
+    /// The rules, with what they have gathered.
+    pub fn into_rules(self) -> R {
+        self.rules
+    }
+
     /// Takes the next event.
     #[inline]
     pub fn event(&mut self, at: EventId, event: Event, out: &mut Findings) {
