@@ -13,6 +13,7 @@ pub mod clock;
 pub mod finding;
 pub mod graph;
 pub mod lower;
+pub mod notation;
 pub mod observed;
 pub mod oracle;
 pub mod registry;
