@@ -14,6 +14,7 @@ pub mod finding;
 pub mod graph;
 mod history;
 pub mod lower;
+pub mod notation;
 pub mod observed;
 pub mod oracle;
 mod prefetch;
