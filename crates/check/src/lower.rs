@@ -71,7 +71,8 @@ impl Channel {
 ///
 /// A *transaction* is an outermost block, or a single event outside every block.
 pub trait Rules: Sized + Send + 'static {
-    /// An outermost block begins.
+    /// An outermost block begins; or, where waits split blocks, its next piece begins, with an event
+    /// that is in it.
     fn begin(&mut self, here: Here, block: Block, out: &mut Findings);
     /// The outermost block of a thread ends.
     fn end(&mut self, here: Here, out: &mut Findings);
@@ -136,8 +137,19 @@ struct Thread {
     open: Vec<Block>,
     /// What its next event receives.
     pending: Vec<Pending>,
+    /// Its open blocks start anew with its next event.
+    split: bool,
+    /// Something is pending or split.
+    due: bool,
     /// It has had an event.
     seen: bool,
+}
+
+impl Thread {
+    fn receive_next(&mut self, pending: Pending) {
+        self.pending.push(pending);
+        self.due = true;
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -218,9 +230,13 @@ impl<R: Rules> Lowered<R> {
         self.last = Some(here);
         let state = self.thread(thread);
         state.seen = true;
-        let begins = matches!(op, Op::Begin(_));
-        if !begins && !state.pending.is_empty() {
-            self.receive_pending(here, out);
+        let due = std::mem::take(&mut state.due);
+        if due {
+            self.restart_if_split(here, out);
+            // A begin receives inside its block; a join, in the piece that it starts.
+            if !matches!(op, Op::Begin(_) | Op::Join(_)) {
+                self.receive_pending(here, out);
+            }
         }
         let rules = &mut self.rules;
         match op {
@@ -241,7 +257,7 @@ impl<R: Rules> Lowered<R> {
                     rules.nest(here, block);
                 }
                 state.open.push(block);
-                if !state.pending.is_empty() {
+                if due {
                     self.receive_pending(here, out);
                 }
             }
@@ -258,10 +274,12 @@ impl<R: Rules> Lowered<R> {
             Op::Fork(child) => {
                 let channel = Channel { slot: self.new_slot(), kind: ChannelKind::Start(child) };
                 self.rules.send(here, channel, Mode::Exclusive, out);
-                self.thread(child).pending.push(Pending { channel, episode: 0 });
+                self.thread(child).receive_next(Pending { channel, episode: 0 });
             }
             Op::Join(child) => {
-                self.split(here, out);
+                self.split(thread);
+                self.restart_if_split(here, out);
+                self.receive_pending(here, out);
                 if self.thread(child).seen {
                     self.rules.join(here, child, out);
                 }
@@ -269,14 +287,14 @@ impl<R: Rules> Lowered<R> {
             Op::Wait(lock) => {
                 let channel = Channel::lock(lock);
                 rules.send(here, channel, Mode::Exclusive, out);
-                self.split(here, out);
-                self.thread(thread).pending.push(Pending { channel, episode: 0 });
+                self.split(thread);
+                self.thread(thread).receive_next(Pending { channel, episode: 0 });
             }
             Op::Barrier(barrier) => {
                 let pending = self.arrive(barrier);
                 self.rules.send(here, pending.channel, Mode::Shared, out);
-                self.split(here, out);
-                self.thread(thread).pending.push(pending);
+                self.split(thread);
+                self.thread(thread).receive_next(pending);
             }
             Op::Reacquire(..) | Op::Rerelease(..) | Op::Skip => {}
         }
@@ -344,13 +362,19 @@ impl<R: Rules> Lowered<R> {
         Pending { channel: Channel { slot, kind: ChannelKind::Barrier(barrier) }, episode }
     }
 
-    /// Where waits split blocks: every open block of the thread ends here and starts again.
-    fn split(&mut self, here: Here, out: &mut Findings) {
-        if !self.config.split_at_waits {
+    /// Where waits split blocks: a new piece of every open block starts with the thread's next event.
+    fn split(&mut self, thread: ThreadId) {
+        let state = &mut self.threads[thread.index()];
+        state.split = self.config.split_at_waits && !state.open.is_empty();
+        state.due |= state.split;
+    }
+
+    fn restart_if_split(&mut self, here: Here, out: &mut Findings) {
+        let state = &mut self.threads[here.thread.index()];
+        if !std::mem::take(&mut state.split) {
             return;
         }
-        let open = &self.threads[here.thread.index()].open;
-        let Some((&outermost, inner)) = open.split_first() else { return };
+        let Some((&outermost, inner)) = state.open.split_first() else { return };
         for _ in inner {
             self.rules.unnest(here);
         }

@@ -33,7 +33,7 @@ pub(super) struct BlockPaths {
 struct Search {
     request: usize,
     thread: ThreadId,
-    /// Events of the block are those of its thread after this one.
+    /// Events of the block are those of its thread from this one on.
     since: EventId,
     /// Per thread, ever cheaper ways to reach it.
     ways: Vec<Vec<Way>>,
@@ -124,7 +124,7 @@ impl Search {
     /// The cheapest way to an event of a thread: its cost, and its index unless it is in the block.
     fn way(&self, thread: ThreadId, at: EventId) -> Option<(u32, Option<usize>)> {
         if thread == self.thread {
-            return (at > self.since).then_some((0, None));
+            return (at >= self.since).then_some((0, None));
         }
         let ways = self.ways.get(thread.index())?;
         let i = ways.iter().rposition(|way| way.step.to <= at)?;

@@ -80,7 +80,7 @@ impl Cycles {
 
     /// Sees every event before the rules do.
     pub(super) fn enter(&mut self, at: EventId, event: Event) {
-        if event.op != Op::Skip && self.places.starts(event) {
+        if self.places.is_unary(event) {
             self.add(at, event.thread);
         }
     }
@@ -93,7 +93,7 @@ impl Cycles {
                 self.retry.push(request);
             }
         }
-        if event.op != Op::Skip && self.places.is_outside(event.thread) {
+        if event.op != Op::Skip && !*self.places.inside(event.thread) {
             self.finish_last(event.thread);
         }
     }
@@ -260,18 +260,14 @@ impl Cycles {
 }
 
 impl Rules for Cycles {
-    fn begin(&mut self, here: Here, block: Block, _out: &mut Findings) {
-        if self.places.begin(here, block) {
-            self.add(here.at, here.thread);
-        }
+    fn begin(&mut self, here: Here, _block: Block, _out: &mut Findings) {
+        *self.places.inside(here.thread) = true;
+        self.add(here.at, here.thread);
     }
 
     fn end(&mut self, here: Here, _out: &mut Findings) {
-        self.places.end(here);
-        // Where a wait splits a block, the thread's next transaction starts before `leave`.
-        if here.op != Op::End {
-            self.finish_last(here.thread);
-        }
+        *self.places.inside(here.thread) = false;
+        self.finish_last(here.thread);
     }
 
     fn access(&mut self, here: Here, variable: VarId, access: Access, _out: &mut Findings) {
