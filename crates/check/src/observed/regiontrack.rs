@@ -26,7 +26,7 @@
 use atomvet_trace::{Mode, ThreadId, VarId};
 
 use crate::history::{History, Time, widen};
-use crate::{Access, Block, Channel, Config, Findings, Here, Info, Kind, Observed, Rules, Stats};
+use crate::{Access, Blame, Block, Channel, Config, Findings, Here, Info, Kind, Observed, Rules, Stats};
 
 /// No transaction of that thread is reached: later than every time.
 const NEVER: Time = Time::MAX;
@@ -161,6 +161,8 @@ impl Observed for RegionTrack {
         paper: "Ma, Ashraf, Wong, Chan: RegionTrack, TOSEM 2021; with epochs",
         guarantee: "exact: reports a block if and only if it is not serializable in the observed trace, nested \
                     blocks included; a trace if and only if it is not serializable, at the first event",
+        blame: Blame::Exact,
+        tells_first_event: true,
         cost: "one comparison for most events, O(threads) to O(threads²) for a new dependence between threads; \
                memory bounded by live state",
     };
