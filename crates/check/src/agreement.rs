@@ -144,3 +144,37 @@ fn serial_order_holds(config: &Config, events: &[Event], verdict: &Verdict) -> R
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::notation;
+    use crate::oracle::random::{Random, trace};
+
+    #[test]
+    fn on_random_traces() {
+        let mut not_serializable = 0;
+        for seed in 0..20_000 {
+            let events = trace(&mut Random(seed), 8 + seed as usize % 30);
+            let config = Config { commuting_updates: seed % 2 == 1, split_at_waits: seed % 4 >= 2 };
+            match agree(&config, &events) {
+                Ok(verdict) => not_serializable += usize::from(!verdict.serializable),
+                Err(problem) => panic!("seed {seed}, {config:?}: {problem}\n{events:?}"),
+            }
+        }
+        assert!(not_serializable > 2_000, "only {not_serializable} traces were not serializable");
+    }
+
+    #[test]
+    fn a_wrong_verdict_is_noticed() {
+        let (events, _) = notation::parse("1:b 1:r(x) 2:w(x) 1:w(x) 1:e");
+        let config = Config::default();
+        let (right, entry) = (oracle::judge(&config, &events), &CHECKERS[0]);
+        let findings = run(entry, &config, &events);
+        assert_eq!(verdicts_agree(entry, &right, &findings), Ok(()));
+        let wrong = Verdict { violated_blocks: vec![], ..right.clone() };
+        assert!(verdicts_agree(entry, &wrong, &findings).is_err());
+        let wrong = Verdict { first_cycle_event: Some(EventId(4)), ..right };
+        assert!(verdicts_agree(entry, &wrong, &findings).is_err());
+    }
+}

@@ -228,13 +228,15 @@ impl<R: Rules> Lowered<R> {
         }
         let here = Here { at, thread, op, site };
         self.last = Some(here);
-        let state = self.thread(thread);
-        state.seen = true;
-        let due = std::mem::take(&mut state.due);
+        self.thread(thread).seen = true;
+        if let Op::Join(_) = op {
+            self.split(thread);
+        }
+        let due = std::mem::take(&mut self.threads[thread.index()].due);
         if due {
             self.restart_if_split(here, out);
-            // A begin receives inside its block; a join, in the piece that it starts.
-            if !matches!(op, Op::Begin(_) | Op::Join(_)) {
+            // A begin receives inside its block.
+            if !matches!(op, Op::Begin(_)) {
                 self.receive_pending(here, out);
             }
         }
@@ -277,9 +279,6 @@ impl<R: Rules> Lowered<R> {
                 self.thread(child).receive_next(Pending { channel, episode: 0 });
             }
             Op::Join(child) => {
-                self.split(thread);
-                self.restart_if_split(here, out);
-                self.receive_pending(here, out);
                 if self.thread(child).seen {
                     self.rules.join(here, child, out);
                 }

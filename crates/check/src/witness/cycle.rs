@@ -255,6 +255,14 @@ impl Cycles {
             steps.push(step);
             entered = Some(step.to);
         }
+        let start = &self.nodes[start as usize];
+        if let (Some(from), Some(first)) = (entered, steps.first())
+            && from < start.begin
+        {
+            // Back into the transaction from one before it.
+            let because = Because::ProgramOrder(start.thread);
+            steps.push(Step { from, to: first.from, because });
+        }
         Witness { block: None, steps }
     }
 }
