@@ -56,7 +56,11 @@ pub(crate) fn trace(random: &mut Random, length: usize) -> Vec<Event> {
         })
         .collect();
     let variables = 1 + random.below(3);
-    let kinds: Vec<usize> = (0..9).filter(|&kind| kind < 2 || random.below(3) == 0).collect();
+    // Every other trace is about one extension only, the rest mix them.
+    let kinds: Vec<usize> = match random.below(2) {
+        0 => vec![2 + random.below(7)],
+        _ => (0..9).filter(|&kind| kind < 2 || random.below(3) == 0).collect(),
+    };
     let mut events = Vec::with_capacity(length);
     // Nobody may be able to go on (all wait for a held lock), so the number of trials is bounded.
     for _ in 0..length * 20 {
