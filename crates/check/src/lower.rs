@@ -295,7 +295,7 @@ impl<R: Rules> Lowered<R> {
                 self.split(thread);
                 self.thread(thread).receive_next(pending);
             }
-            Op::Reacquire(..) | Op::Rerelease(..) | Op::Skip => {}
+            Op::Reacquire(..) | Op::Rerelease(..) | Op::Local | Op::Skip => {}
         }
     }
 
