@@ -2,7 +2,7 @@
 //! read it; nothing else lists them.
 
 use crate::lower::Lowered;
-use crate::observed::{aerodrome, aerodrome_basic, regiontrack};
+use crate::observed::{aerodrome, aerodrome_basic, regiontrack, velodrome};
 use crate::{Analysis, Checker, Config, Info, Observed};
 
 /// A checker that can be asked for by name.
@@ -19,6 +19,7 @@ pub const CHECKERS: &[Entry] = &[
     observed::<regiontrack::RegionTrack>(),
     observed::<aerodrome::AeroDrome>(),
     observed::<aerodrome_basic::AeroDromeBasic>(),
+    observed::<velodrome::Velodrome>(),
 ];
 
 /// The checker of that name.

@@ -36,7 +36,7 @@
 use atomvet_trace::{Mode, ThreadId, UpdateKind, VarId};
 
 use crate::clock::{self, Rows};
-use crate::{Access, Block, Channel, Config, Findings, Here, Info, Kind, Observed, Rules, Stats};
+use crate::{Access, Blame, Block, Channel, Config, Findings, Here, Info, Kind, Observed, Rules, Stats};
 
 /// The optimised form of AeroDrome.
 #[derive(Debug, Default)]
@@ -165,6 +165,8 @@ impl Observed for AeroDrome {
                 section 4.3, with shared clocks",
         guarantee: "exact: reports a cycle if and only if the trace is not serializable; names the transaction \
                     whose check failed, no block to blame",
+        blame: Blame::None,
+        tells_first_event: false,
         cost: "O(1) per event that learns nothing new, else O(threads); O(threads) per end and clock that knows \
                its begin; memory O(threads · (variables + locks))",
     };

@@ -33,7 +33,7 @@
 use atomvet_trace::{Mode, ThreadId, VarId};
 
 use crate::clock::Clock;
-use crate::{Access, Block, Channel, Config, Findings, Here, Info, Kind, Observed, Rules, Stats};
+use crate::{Access, Blame, Block, Channel, Config, Findings, Here, Info, Kind, Observed, Rules, Stats};
 
 /// Algorithm 1 of the AeroDrome paper.
 #[derive(Debug, Default)]
@@ -88,6 +88,8 @@ impl Observed for AeroDromeBasic {
         paper: "Mathur, Viswanathan: Atomicity Checking in Linear Time using Vector Clocks, ASPLOS 2020, Algorithm 1",
         guarantee: "exact: reports a cycle if and only if the trace is not serializable; names the transaction \
                     whose check failed, no block to blame",
+        blame: Blame::None,
+        tells_first_event: false,
         cost: "O(threads) per event, O(threads · (variables + locks)) per end of a transaction; memory \
                O(threads² · variables + threads · locks)",
     };
