@@ -2,7 +2,7 @@
 //! read it; nothing else lists them.
 
 use crate::lower::Lowered;
-use crate::observed::{regiontrack, velodrome};
+use crate::observed::{doublechecker, regiontrack, velodrome};
 use crate::{Analysis, Checker, Config, Info, Observed};
 
 /// A checker that can be asked for by name.
@@ -15,7 +15,11 @@ pub struct Entry {
 }
 
 /// All checkers, the default one first.
-pub const CHECKERS: &[Entry] = &[observed::<regiontrack::RegionTrack>(), observed::<velodrome::Velodrome>()];
+pub const CHECKERS: &[Entry] = &[
+    observed::<regiontrack::RegionTrack>(),
+    observed::<velodrome::Velodrome>(),
+    observed::<doublechecker::DoubleChecker>(),
+];
 
 /// The checker of that name.
 pub fn find(name: &str) -> Option<&'static Entry> {
