@@ -2,7 +2,7 @@
 //! read it; nothing else lists them.
 
 use crate::lower::Lowered;
-use crate::observed::{doublechecker, regiontrack, velodrome};
+use crate::observed::{aerodrome, aerodrome_basic, doublechecker, regiontrack, velodrome};
 use crate::{Analysis, Checker, Config, Info, Observed};
 
 /// A checker that can be asked for by name.
@@ -17,6 +17,8 @@ pub struct Entry {
 /// All checkers, the default one first.
 pub const CHECKERS: &[Entry] = &[
     observed::<regiontrack::RegionTrack>(),
+    observed::<aerodrome::AeroDrome>(),
+    observed::<aerodrome_basic::AeroDromeBasic>(),
     observed::<velodrome::Velodrome>(),
     observed::<doublechecker::DoubleChecker>(),
 ];
