@@ -45,8 +45,8 @@ impl Thread {
     }
 }
 
-/// Budget, in words, below which compacting is not worth the walk: 16 MiB.
-const LEAST_BUDGET: usize = 4 << 20;
+/// Words below which compacting is not worth the walk: 1 MiB, so that the history stays in the cache.
+const LEAST_BUDGET: usize = 1 << 18;
 
 impl History {
     pub(crate) fn new() -> Self {

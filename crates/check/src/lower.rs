@@ -101,7 +101,8 @@ pub trait Rules: Sized + Send + 'static {
     fn prefetch(&self, _variable: VarId) {}
     /// See [`Checker::objects`].
     fn objects(&mut self, _first: VarId, _objects: &[VarId]) {}
-    /// The trace is over. `open` are the outermost blocks still running; `last` is the last event.
+    /// The trace is over. `open` are the outermost blocks still running; `last` stands for the end, at the
+    /// position of the last event.
     fn finish(self, open: &[Block], last: Here, out: &mut Findings) -> Stats;
 }
 
@@ -119,10 +120,8 @@ pub struct Lowered<R> {
     rules: R,
     config: Config,
     threads: Vec<Thread>,
-    /// The last event, if there was any. Copied as it comes: a [`Here`] has just been put together
-    /// from parts, and to copy it stalls until those are stored (9 of 40 ns per event in the
-    /// example `two_phase_locking`).
-    last: Option<(EventId, Event)>,
+    /// The position of the last event.
+    last: EventId,
     /// Per barrier, the episode that threads still arrive at.
     gathering: Vec<Option<usize>>,
     /// Barrier episodes that somebody has yet to leave.
@@ -202,7 +201,7 @@ impl<R: Rules> Lowered<R> {
             rules,
             config: *config,
             threads: Vec::new(),
-            last: None,
+            last: EventId(0),
             gathering: Vec::new(),
             episodes: Vec::new(),
             free_episodes: Vec::new(),
@@ -229,7 +228,7 @@ impl<R: Rules> Lowered<R> {
             return;
         }
         let here = Here { at, thread, op, site };
-        self.last = Some((at, event));
+        self.last = at;
         self.thread(thread).seen = true;
         if let Op::Join(_) = op {
             self.split(thread);
@@ -304,10 +303,8 @@ impl<R: Rules> Lowered<R> {
     /// The trace is over.
     pub fn finish(self, out: &mut Findings) -> Stats {
         let open: Vec<_> = self.threads.iter().filter_map(|thread| thread.open.first().copied()).collect();
-        // A trace without events leaves nothing to report: any event will do.
-        let nothing = (EventId(0), Event { thread: ThreadId(0), op: Op::Skip, site: SiteId::NONE });
-        let (at, Event { thread, op, site }) = self.last.unwrap_or(nothing);
-        self.rules.finish(&open, Here { at, thread, op, site }, out)
+        let last = Here { at: self.last, thread: ThreadId(0), op: Op::Skip, site: SiteId::NONE };
+        self.rules.finish(&open, last, out)
     }
 
     #[inline]

@@ -385,7 +385,10 @@ impl RegionTrack {
                 self.crowds.row(width, group.low())[t] = time;
                 group
             }
-            thread if thread == t as u64 => Group::one(group.kind(), t, time),
+            // What comes after the new member also comes after one that the new member knows.
+            thread if thread == t as u64 || self.history.knows(t, thread as usize) >= group.low() => {
+                Group::one(group.kind(), t, time)
+            }
             thread => {
                 let crowd = self.crowds.new_row(width);
                 let row = self.crowds.row(width, crowd);
