@@ -176,6 +176,28 @@ impl Limits {
     fn allow(&self, code: u8, thread: u32, target: u32, site: u32) -> bool {
         (thread < self.threads) & (site < self.sites) & (target < self.targets[usize::from(code)])
     }
+
+    /// What is wrong with an event that is not allowed.
+    #[cold]
+    fn complain(&self, code: u8, thread: u32, target: u32, site: u32) -> String {
+        let Some(operation) = OPERATIONS.get(usize::from(code)) else {
+            return format!("found operation code {code}, expected at most {}", OPERATIONS.len() - 1);
+        };
+        if thread >= self.threads {
+            return format!("found thread {thread}, expected one of the {} named so far", self.threads);
+        }
+        if site >= self.sites {
+            return format!("found site {site}, expected one of the {} named so far", self.sites - 1);
+        }
+        let (keyword, limit) = (operation.keyword, self.targets[usize::from(code)]);
+        match operation.target {
+            Target::Nothing => format!("found target {target} of `{keyword}`, expected 0"),
+            what => {
+                let what = what.describe();
+                format!("found target {target} of `{keyword}`, expected {what} of the {limit} named so far")
+            }
+        }
+    }
 }
 
 fn count<I: Id>(table: &Table<I>) -> u32 {

@@ -10,7 +10,6 @@ use super::{
     Limits, MAGIC, VERSION, short_checksum,
 };
 use crate::names::{Id, Table};
-use crate::opcode::OPERATIONS;
 use crate::{Error, ErrorKind, Event, Names, Place, SiteId, ThreadId, opcode};
 
 /// Events are put together in pieces of this size, whose columns stay in the first-level cache.
@@ -305,21 +304,7 @@ impl<R: Read> Reader<R> {
                 });
                 let Some((index, (((&code, &thread), &target), &site))) = wrong else { continue };
                 let event = self.events + (i * PIECE + index) as u64;
-                let problem = if usize::from(code) >= OPERATIONS.len() {
-                    format!("found operation code {code}, expected at most {}", OPERATIONS.len() - 1)
-                } else if thread >= limits.threads {
-                    format!("found thread {thread}, expected one of the {} named so far", limits.threads)
-                } else if site >= limits.sites {
-                    format!("found site {site}, expected one of the {} named so far", limits.sites - 1)
-                } else {
-                    let operation = OPERATIONS[usize::from(code)];
-                    let what = operation.target.describe();
-                    format!(
-                        "found target {target} of `{}`, expected {what} of the {} named so far",
-                        operation.keyword,
-                        limits.targets[usize::from(code)]
-                    )
-                };
+                let problem = limits.complain(code, thread, target, site);
                 return Err(Wrong::Event(Place::Event(event, start), problem));
             }
         }

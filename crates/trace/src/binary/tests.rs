@@ -119,7 +119,7 @@ fn payloads_are_not_believed() {
     let target = columns(&[2, 0, 4, 0, 0, 0, 1, 0]);
     check_payload(&target, event, "found target 16777216 of `r`, expected a variable of the 1 named so far");
     let end_with_target = columns(&[1, 0, 1, 1, 0]);
-    check_payload(&end_with_target, event, "found target 1 of `end`, expected nothing of the 1 named so far");
+    check_payload(&end_with_target, event, "found target 1 of `end`, expected 0");
     let site = columns(&[2, 0, 0, 3, 1, 0, 0]);
     check_payload(&site, event, "found site 1, expected one of the 0 named so far");
 }
