@@ -12,9 +12,12 @@
 pub mod clock;
 pub mod finding;
 pub mod graph;
+mod history;
 pub mod lower;
+pub mod notation;
 pub mod observed;
 pub mod oracle;
+mod prefetch;
 pub mod registry;
 pub mod verify;
 pub mod witness;
@@ -22,7 +25,7 @@ pub mod witness;
 use atomvet_trace::{Event, EventId, VarId};
 
 pub use finding::{Block, Finding, Findings, Here, Strength};
-pub use lower::{Access, Channel, ChannelKind, Rules};
+pub use lower::{Access, Channel, ChannelKind, Observed, Rules};
 
 /// What a checker is: shown by the command, the documentation and the tests alike.
 #[derive(Clone, Copy, Debug)]

@@ -16,7 +16,7 @@
 //! The oracle and the verifier do not use this file; they have the definitions of
 //! `docs/event-model.md` in their own, naive words.
 
-use atomvet_trace::{BarrierId, Event, EventId, LockId, Mode, Op, ThreadId, UpdateKind, VarId};
+use atomvet_trace::{BarrierId, Event, EventId, LockId, Mode, Op, SiteId, ThreadId, UpdateKind, VarId};
 
 use crate::{Block, Checker, Config, Findings, Here, Info, Stats};
 
@@ -71,10 +71,6 @@ impl Channel {
 ///
 /// A *transaction* is an outermost block, or a single event outside every block.
 pub trait Rules: Sized + Send + 'static {
-    /// What this checker is.
-    const INFO: Info;
-    /// A checker that has seen nothing.
-    fn new(config: &Config) -> Self;
     /// An outermost block begins.
     fn begin(&mut self, here: Here, block: Block, out: &mut Findings);
     /// The outermost block of a thread ends.
@@ -104,9 +100,16 @@ pub trait Rules: Sized + Send + 'static {
     fn prefetch(&self, _variable: VarId) {}
     /// See [`Checker::objects`].
     fn objects(&mut self, _first: VarId, _objects: &[VarId]) {}
-    /// The trace is over. `open` are the outermost blocks still running, each with the last
-    /// event of its thread.
-    fn finish(self, open: &[(Block, Here)], out: &mut Findings) -> Stats;
+    /// The trace is over. `open` are the outermost blocks still running; `last` is the last event.
+    fn finish(self, open: &[Block], last: Here, out: &mut Findings) -> Stats;
+}
+
+/// [`Rules`] that make a checker of their own.
+pub trait Observed: Rules {
+    /// What this checker is.
+    const INFO: Info;
+    /// A checker that has seen nothing.
+    fn new(config: &Config) -> Self;
 }
 
 /// A [`Rules`] behind the [`Checker`] interface.
@@ -115,6 +118,8 @@ pub struct Lowered<R> {
     rules: R,
     config: Config,
     threads: Vec<Thread>,
+    /// The last event, if there was any.
+    last: Option<Here>,
     /// Per barrier, the episode that threads still arrive at.
     gathering: Vec<Option<usize>>,
     /// Barrier episodes that somebody has yet to leave.
@@ -131,8 +136,8 @@ struct Thread {
     open: Vec<Block>,
     /// What its next event receives.
     pending: Vec<Pending>,
-    /// Its last event, if it had any.
-    last: Option<Here>,
+    /// It has had an event.
+    seen: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -148,14 +153,42 @@ struct Episode {
     inside: u32,
 }
 
-impl<R: Rules> Checker for Lowered<R> {
+impl<R: Observed> Checker for Lowered<R> {
     const INFO: Info = R::INFO;
 
     fn new(config: &Config) -> Self {
+        Lowered::with(R::new(config), config)
+    }
+
+    #[inline]
+    fn event(&mut self, at: EventId, event: Event, out: &mut Findings) {
+        Lowered::event(self, at, event, out);
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, event: Event) {
+        if let Op::Read(x) | Op::Write(x) | Op::Update(x, _) = event.op {
+            self.rules.prefetch(x);
+        }
+    }
+
+    fn objects(&mut self, first: VarId, objects: &[VarId]) {
+        self.rules.objects(first, objects);
+    }
+
+    fn finish(self, out: &mut Findings) -> Stats {
+        Lowered::finish(self, out)
+    }
+}
+
+impl<R: Rules> Lowered<R> {
+    /// At the start of a trace.
+    pub fn with(rules: R, config: &Config) -> Self {
         Lowered {
-            rules: R::new(config),
+            rules,
             config: *config,
             threads: Vec::new(),
+            last: None,
             gathering: Vec::new(),
             episodes: Vec::new(),
             free_episodes: Vec::new(),
@@ -164,15 +197,27 @@ impl<R: Rules> Checker for Lowered<R> {
         }
     }
 
+    /// The rules, to be told more than [`Rules`] does.
+    pub fn rules_mut(&mut self) -> &mut R {
+        &mut self.rules
+    }
+
+    /// The rules, with what they have gathered.
+    pub fn into_rules(self) -> R {
+        self.rules
+    }
+
+    /// Takes the next event.
     #[inline]
-    fn event(&mut self, at: EventId, event: Event, out: &mut Findings) {
+    pub fn event(&mut self, at: EventId, event: Event, out: &mut Findings) {
         let Event { thread, op, site } = event;
         if op == Op::Skip {
             return;
         }
         let here = Here { at, thread, op, site };
+        self.last = Some(here);
         let state = self.thread(thread);
-        state.last = Some(here);
+        state.seen = true;
         let begins = matches!(op, Op::Begin(_));
         if !begins && !state.pending.is_empty() {
             self.receive_pending(here, out);
@@ -217,7 +262,7 @@ impl<R: Rules> Checker for Lowered<R> {
             }
             Op::Join(child) => {
                 self.split(here, out);
-                if self.thread(child).last.is_some() {
+                if self.thread(child).seen {
                     self.rules.join(here, child, out);
                 }
             }
@@ -237,25 +282,14 @@ impl<R: Rules> Checker for Lowered<R> {
         }
     }
 
-    #[inline(always)]
-    fn prefetch(&self, event: Event) {
-        if let Op::Read(x) | Op::Write(x) | Op::Update(x, _) = event.op {
-            self.rules.prefetch(x);
-        }
+    /// The trace is over.
+    pub fn finish(self, out: &mut Findings) -> Stats {
+        let open: Vec<_> = self.threads.iter().filter_map(|thread| thread.open.first().copied()).collect();
+        // A trace without events leaves nothing to report: any event will do.
+        let nothing = Here { at: EventId(0), thread: ThreadId(0), op: Op::Skip, site: SiteId::NONE };
+        self.rules.finish(&open, self.last.unwrap_or(nothing), out)
     }
 
-    fn objects(&mut self, first: VarId, objects: &[VarId]) {
-        self.rules.objects(first, objects);
-    }
-
-    fn finish(self, out: &mut Findings) -> Stats {
-        let open: Vec<_> =
-            (self.threads.iter()).filter_map(|thread| Some((*thread.open.first()?, thread.last?))).collect();
-        self.rules.finish(&open, out)
-    }
-}
-
-impl<R: Rules> Lowered<R> {
     #[inline]
     fn thread(&mut self, thread: ThreadId) -> &mut Thread {
         if thread.index() >= self.threads.len() {

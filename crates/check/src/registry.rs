@@ -2,7 +2,8 @@
 //! read it; nothing else lists them.
 
 use crate::lower::Lowered;
-use crate::{Analysis, Checker, Config, Info, Rules};
+use crate::observed::regiontrack;
+use crate::{Analysis, Checker, Config, Info, Observed};
 
 /// A checker that can be asked for by name.
 #[derive(Clone, Copy)]
@@ -14,13 +15,13 @@ pub struct Entry {
 }
 
 /// All checkers, the default one first.
-pub const CHECKERS: &[Entry] = &[];
+pub const CHECKERS: &[Entry] = &[observed::<regiontrack::RegionTrack>()];
 
 /// The checker of that name.
 pub fn find(name: &str) -> Option<&'static Entry> {
     CHECKERS.iter().find(|entry| entry.info.name == name)
 }
 
-const fn observed<R: Rules>() -> Entry {
+const fn observed<R: Observed>() -> Entry {
     Entry { info: &Lowered::<R>::INFO, new: |config| Box::new(Lowered::<R>::new(config)) }
 }

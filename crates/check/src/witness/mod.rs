@@ -12,7 +12,19 @@
 
 use atomvet_trace::{BarrierId, Event, EventId, LockId, ThreadId, VarId};
 
-use crate::{Block, Config};
+use self::block_path::BlockPaths;
+use self::cycle::Cycles;
+pub use self::serial::SerialOrder;
+pub use self::shape::Shape;
+use crate::lower::Lowered;
+use crate::{Block, Config, Finding, Findings};
+
+mod block_path;
+mod cycle;
+mod places;
+mod serial;
+mod shape;
+mod sources;
 
 /// A cycle that proves a finding.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -68,6 +80,9 @@ pub enum Touch {
 }
 
 /// What a witness is wanted for.
+///
+/// Some checkers blame the block that completes a cycle, violated or not. A request for such a block
+/// is not answered; asked again without the block, it gets the cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Request {
     /// The violated block, if one is blamed.
@@ -78,77 +93,66 @@ pub struct Request {
     pub event: EventId,
 }
 
-impl Witness {
-    /// The name of the anomaly.
-    pub fn shape(&self) -> Shape {
-        todo!()
-    }
-}
-
-/// A named anomaly.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Shape {
-    /// The block read, another wrote, the block wrote: the other write is lost.
-    LostUpdate,
-}
-
-impl Shape {
-    /// All of them, for documentation.
-    pub const ALL: &[Shape] = &[Shape::LostUpdate];
-
-    /// Its name, as in every output.
-    pub fn name(self) -> &'static str {
-        todo!()
-    }
-
-    /// What happens, in a sentence.
-    pub fn meaning(self) -> &'static str {
-        todo!()
-    }
-
-    /// What usually mends it, in a sentence.
-    pub fn remedy(self) -> &'static str {
-        todo!()
+impl From<&Finding> for Request {
+    fn from(finding: &Finding) -> Request {
+        Request { block: finding.block, transaction: finding.transaction, event: finding.event.at }
     }
 }
 
 /// Finds witnesses in one more pass over the trace.
-pub struct Replay {}
+#[derive(Debug)]
+pub struct Replay {
+    requests: usize,
+    /// Violated blocks, and which requests they answer.
+    blocks: Lowered<BlockPaths>,
+    of_blocks: Vec<usize>,
+    /// Cycles without a violated block, and which requests they answer.
+    cycles: Lowered<Cycles>,
+    of_cycles: Vec<usize>,
+}
 
 impl Replay {
     /// Wants a witness for each request.
-    pub fn new(_config: &Config, _requests: &[Request]) -> Self {
-        todo!()
+    pub fn new(config: &Config, requests: &[Request]) -> Self {
+        let blamed = |blamed: bool| -> (Vec<usize>, Vec<Request>) {
+            (requests.iter().copied().enumerate()).filter(|(_, r)| r.block.is_some() == blamed).unzip()
+        };
+        let (of_blocks, blocks) = blamed(true);
+        let (of_cycles, cycles) = blamed(false);
+        Replay {
+            requests: requests.len(),
+            blocks: Lowered::with(BlockPaths::new(blocks), config),
+            of_blocks,
+            cycles: Lowered::with(Cycles::new(cycles), config),
+            of_cycles,
+        }
     }
 
     /// Takes the next events of the same trace.
-    pub fn events(&mut self, _first: EventId, _block: &[Event]) {
-        todo!()
+    pub fn events(&mut self, first: EventId, block: &[Event]) {
+        let mut nothing = Findings::default();
+        for (i, &event) in block.iter().enumerate() {
+            let at = EventId(first.0 + i as u64);
+            if !self.of_blocks.is_empty() {
+                self.blocks.event(at, event, &mut nothing);
+            }
+            if !self.of_cycles.is_empty() && !self.cycles.rules_mut().is_done() {
+                self.cycles.rules_mut().enter(at, event);
+                self.cycles.event(at, event, &mut nothing);
+                self.cycles.rules_mut().leave(at, event);
+            }
+        }
     }
 
     /// The witnesses, one per request in their order.
     pub fn finish(self) -> Vec<Option<Witness>> {
-        todo!()
-    }
-}
-
-/// Finds a serial order of the transactions, in one pass. Memory grows with their number.
-pub struct SerialOrder {}
-
-impl SerialOrder {
-    /// At the start of a trace.
-    pub fn new(_config: &Config) -> Self {
-        todo!()
-    }
-
-    /// Takes the next events.
-    pub fn events(&mut self, _first: EventId, _block: &[Event]) {
-        todo!()
-    }
-
-    /// The transactions in an equivalent serial order, each by its first event; none if there is
-    /// no such order.
-    pub fn finish(self) -> Option<Vec<EventId>> {
-        todo!()
+        let mut witnesses = vec![None; self.requests];
+        let blocks = self.blocks.into_rules().into_witnesses();
+        let cycles = self.cycles.into_rules().into_witnesses();
+        let answers = self.of_blocks.into_iter().chain(self.of_cycles).zip(blocks.into_iter().chain(cycles));
+        for (request, witness) in answers {
+            witnesses[request] = witness;
+        }
+        witnesses
     }
 }

@@ -1,0 +1,315 @@
+//! The shortest cycle of transactions, where no block can be blamed.
+//!
+//! Unlike the way out of a block and back, such a cycle can pass through transactions that began and
+//! ended long before. So the graph of transactions is kept, each edge with the two events that make it,
+//! and, as in Velodrome, a finished transaction that nothing leads to is forgotten: it can be on no
+//! cycle. When a request's event comes, the cheapest cycle through its transaction is looked for.
+//!
+//! A step between threads costs 1, and a trifle more if only synchronization orders it; program order
+//! costs nothing.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::hash_map::Entry;
+
+use atomvet_trace::{Event, EventId, Mode, Op, ThreadId, VarId};
+use rustc_hash::FxHashMap;
+
+use super::places::Places;
+use super::sources::{Source, Sources};
+use super::{Because, Request, Step, Witness};
+use crate::{Access, Block, Channel, Findings, Here, Rules, Stats};
+
+/// Finds cycles through transactions.
+#[derive(Debug, Default)]
+pub(super) struct Cycles {
+    requests: Vec<Request>,
+    found: Vec<Option<Witness>>,
+    /// Requests that have yet to be answered, the next one last.
+    waiting: Vec<usize>,
+    /// Requests whose cycle was not closed at their event.
+    retry: Vec<usize>,
+    nodes: Vec<Node>,
+    free: Vec<u32>,
+    /// The events behind each edge, by the slots of its nodes. The best kind seen is kept.
+    edges: FxHashMap<(u32, u32), Step>,
+    /// Each thread's last transaction.
+    last: Vec<Option<Ref>>,
+    places: Places,
+    sources: Sources<Ref>,
+    sources_here: Vec<Source<Ref>>,
+}
+
+/// A transaction, unless it has been forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Ref {
+    slot: u32,
+    generation: u32,
+}
+
+#[derive(Debug)]
+struct Node {
+    generation: u32,
+    thread: ThreadId,
+    begin: EventId,
+    finished: bool,
+    /// Edges that lead here, program order included.
+    incoming: u32,
+    /// Where its edges lead; each target once.
+    outgoing: Vec<u32>,
+    /// The next transaction of its thread.
+    next: Option<u32>,
+}
+
+const STEP: u32 = 1 << 12;
+
+fn cost(because: Because) -> u32 {
+    if matches!(because, Because::Access(..)) { STEP } else { STEP + 1 }
+}
+
+impl Cycles {
+    pub(super) fn new(requests: Vec<Request>) -> Self {
+        let mut waiting: Vec<usize> = (0..requests.len()).collect();
+        waiting.sort_by_key(|&i| Reverse(requests[i].event));
+        Cycles { found: vec![None; requests.len()], requests, waiting, ..Default::default() }
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.waiting.is_empty() && self.retry.is_empty()
+    }
+
+    /// Sees every event before the rules do.
+    pub(super) fn enter(&mut self, at: EventId, event: Event) {
+        if event.op != Op::Skip && self.places.starts(event) {
+            self.add(at, event.thread);
+        }
+    }
+
+    /// Sees every event after the rules did.
+    pub(super) fn leave(&mut self, at: EventId, event: Event) {
+        while let Some(request) = self.waiting.pop_if(|&mut i| self.requests[i].event <= at) {
+            self.found[request] = self.search(self.requests[request]);
+            if self.found[request].is_none() {
+                self.retry.push(request);
+            }
+        }
+        if event.op != Op::Skip && self.places.is_outside(event.thread) {
+            self.finish_last(event.thread);
+        }
+    }
+
+    pub(super) fn into_witnesses(mut self) -> Vec<Option<Witness>> {
+        for request in std::mem::take(&mut self.retry) {
+            self.found[request] = self.search(self.requests[request]);
+        }
+        self.found
+    }
+
+    fn last(&mut self, thread: ThreadId) -> &mut Option<Ref> {
+        if thread.index() >= self.last.len() {
+            self.last.resize(thread.index() + 1, None);
+        }
+        &mut self.last[thread.index()]
+    }
+
+    fn alive(&self, node: Ref) -> bool {
+        self.nodes[node.slot as usize].generation == node.generation
+    }
+
+    fn add(&mut self, at: EventId, thread: ThreadId) {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.nodes.push(Node {
+                generation: 0,
+                thread,
+                begin: at,
+                finished: false,
+                incoming: 0,
+                outgoing: Vec::new(),
+                next: None,
+            });
+            (self.nodes.len() - 1) as u32
+        });
+        let node = &mut self.nodes[slot as usize];
+        (node.thread, node.begin, node.finished, node.next) = (thread, at, false, None);
+        let new = Ref { slot, generation: node.generation };
+        if let Some(before) = self.last(thread).replace(new)
+            && self.alive(before)
+        {
+            self.nodes[before.slot as usize].next = Some(slot);
+            self.nodes[slot as usize].incoming += 1;
+        }
+    }
+
+    fn finish_last(&mut self, thread: ThreadId) {
+        if let Some(last) = *self.last(thread)
+            && self.alive(last)
+        {
+            self.nodes[last.slot as usize].finished = true;
+            self.forget(last.slot);
+        }
+    }
+
+    /// Forgets a transaction that is on no cycle, now or ever, and what it alone kept.
+    fn forget(&mut self, slot: u32) {
+        let mut work = vec![slot];
+        while let Some(slot) = work.pop() {
+            let node = &mut self.nodes[slot as usize];
+            if !node.finished || node.incoming > 0 {
+                continue;
+            }
+            node.generation = node.generation.wrapping_add(1);
+            node.finished = false;
+            let mut targets = std::mem::take(&mut node.outgoing);
+            for &target in &targets {
+                self.edges.remove(&(slot, target));
+            }
+            targets.extend(node.next.take());
+            for &target in &targets {
+                self.nodes[target as usize].incoming -= 1;
+            }
+            work.append(&mut targets);
+            self.free.push(slot);
+        }
+    }
+
+    /// Adds the edges that [`Sources`] found for the event at hand.
+    fn connect(&mut self, here: Here) {
+        let Some(sink) = *self.last(here.thread) else { return };
+        for source in std::mem::take(&mut self.sources_here) {
+            if source.note == sink || !self.alive(source.note) {
+                continue;
+            }
+            let step = Step { from: source.at, to: here.at, because: source.because };
+            match self.edges.entry((source.note.slot, sink.slot)) {
+                Entry::Vacant(entry) => {
+                    entry.insert(step);
+                    self.nodes[source.note.slot as usize].outgoing.push(sink.slot);
+                    self.nodes[sink.slot as usize].incoming += 1;
+                }
+                Entry::Occupied(mut entry) => {
+                    if cost(step.because) < cost(entry.get().because) {
+                        entry.insert(step);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The cheapest cycle through the transaction of a request.
+    fn search(&self, request: Request) -> Option<Witness> {
+        let start = (*self.last.get(request.transaction.thread.index())?)?.slot;
+        // By slot: the cost of the cheapest way there, and where its last move came from.
+        let mut best: FxHashMap<u32, (u32, u32)> = FxHashMap::default();
+        let mut queue = BinaryHeap::from([(Reverse(0), start)]);
+        while let Some((Reverse(so_far), slot)) = queue.pop() {
+            if best.get(&slot).is_some_and(|&(cheapest, _)| cheapest < so_far) {
+                continue;
+            }
+            if slot == start && so_far > 0 {
+                return Some(self.steps(start, &best));
+            }
+            let node = &self.nodes[slot as usize];
+            let onward = node.next.map(|next| (next, 0));
+            let across = node.outgoing.iter().map(|&to| (to, cost(self.edges[&(slot, to)].because)));
+            for (to, more) in onward.into_iter().chain(across) {
+                let total = so_far + more;
+                if best.get(&to).is_none_or(|&(cheapest, _)| total < cheapest) {
+                    best.insert(to, (total, slot));
+                    queue.push((Reverse(total), to));
+                }
+            }
+        }
+        None
+    }
+
+    fn steps(&self, start: u32, best: &FxHashMap<u32, (u32, u32)>) -> Witness {
+        let mut path = vec![start];
+        loop {
+            let before = best[&path[path.len() - 1]].1;
+            path.push(before);
+            if before == start {
+                break;
+            }
+        }
+        path.reverse();
+        let mut steps: Vec<Step> = Vec::new();
+        let mut entered: Option<EventId> = None;
+        for pair in path.windows(2) {
+            let node = &self.nodes[pair[0] as usize];
+            let Some(&step) = self.edges.get(&(pair[0], pair[1])) else {
+                // On to the next transaction of the same thread: the step is made from where this
+                // one was entered, once it is known where the thread is left.
+                entered.get_or_insert(node.begin);
+                continue;
+            };
+            if let Some(entered) = entered
+                && entered != step.from
+            {
+                let because = if entered < step.from {
+                    Because::ProgramOrder(node.thread)
+                } else {
+                    Because::SameTransaction(node.thread)
+                };
+                steps.push(Step { from: entered, to: step.from, because });
+            }
+            steps.push(step);
+            entered = Some(step.to);
+        }
+        Witness { block: None, steps }
+    }
+}
+
+impl Rules for Cycles {
+    fn begin(&mut self, here: Here, block: Block, _out: &mut Findings) {
+        if self.places.begin(here, block) {
+            self.add(here.at, here.thread);
+        }
+    }
+
+    fn end(&mut self, here: Here, _out: &mut Findings) {
+        self.places.end(here);
+        // Where a wait splits a block, the thread's next transaction starts before `leave`.
+        if here.op != Op::End {
+            self.finish_last(here.thread);
+        }
+    }
+
+    fn access(&mut self, here: Here, variable: VarId, access: Access, _out: &mut Findings) {
+        let Some(node) = *self.last(here.thread) else { return };
+        let Cycles { sources, sources_here, .. } = self;
+        sources.access(here, variable, access, node, |source| sources_here.push(source));
+        self.connect(here);
+    }
+
+    fn send(&mut self, here: Here, channel: Channel, mode: Mode, _out: &mut Findings) {
+        let Some(node) = *self.last(here.thread) else { return };
+        self.sources.send(here, channel, mode, node);
+    }
+
+    fn receive(&mut self, here: Here, channel: Channel, mode: Mode, _out: &mut Findings) {
+        let Cycles { sources, sources_here, .. } = self;
+        sources.receive(here, channel, mode, |source| sources_here.push(source));
+        self.connect(here);
+    }
+
+    fn join(&mut self, here: Here, child: ThreadId, _out: &mut Findings) {
+        let Some(note) = *self.last(child) else { return };
+        if self.alive(note) {
+            let at = self.nodes[note.slot as usize].begin;
+            self.sources_here.push(Source { thread: child, at, because: Because::Join(child), note });
+            self.connect(here);
+        }
+    }
+
+    fn new_life(&mut self, variable: VarId) {
+        self.sources.new_life(variable);
+    }
+
+    fn close(&mut self, channel: Channel) {
+        self.sources.close(channel);
+    }
+
+    fn finish(self, _open: &[Block], _last: Here, _out: &mut Findings) -> Stats {
+        Stats::default()
+    }
+}

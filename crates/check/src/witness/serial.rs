@@ -1,0 +1,159 @@
+//! A serial order of the transactions that explains the trace.
+//!
+//! One node per transaction, one edge per direct dependence, then a topological sort that prefers what
+//! began first. Memory grows with the number of transactions: the order itself does.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use atomvet_trace::{Event, EventId, Mode, Op, ThreadId, VarId};
+
+use super::places::Places;
+use super::sources::Sources;
+use crate::lower::Lowered;
+use crate::{Access, Block, Channel, Config, Findings, Here, Rules, Stats};
+
+/// Finds a serial order of the transactions, in one pass. Memory grows with their number.
+#[derive(Debug)]
+pub struct SerialOrder {
+    lowered: Lowered<Graph>,
+}
+
+impl SerialOrder {
+    /// At the start of a trace.
+    pub fn new(config: &Config) -> Self {
+        SerialOrder { lowered: Lowered::with(Graph::default(), config) }
+    }
+
+    /// Takes the next events.
+    pub fn events(&mut self, first: EventId, block: &[Event]) {
+        let mut nothing = Findings::default();
+        for (i, &event) in block.iter().enumerate() {
+            let at = EventId(first.0 + i as u64);
+            let graph = self.lowered.rules_mut();
+            if event.op != Op::Skip && graph.places.starts(event) {
+                graph.add(at, event.thread);
+            }
+            self.lowered.event(at, event, &mut nothing);
+        }
+    }
+
+    /// The transactions in an equivalent serial order, each by its first event; none if there is
+    /// no such order.
+    pub fn finish(self) -> Option<Vec<EventId>> {
+        self.lowered.into_rules().sort()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Graph {
+    /// The first event of each transaction; increasing.
+    first: Vec<EventId>,
+    edges: Vec<(u32, u32)>,
+    /// Each thread's last transaction.
+    last: Vec<Option<u32>>,
+    places: Places,
+    /// Noted with the transaction that did it.
+    sources: Sources<u32>,
+}
+
+impl Graph {
+    fn last(&mut self, thread: ThreadId) -> &mut Option<u32> {
+        if thread.index() >= self.last.len() {
+            self.last.resize(thread.index() + 1, None);
+        }
+        &mut self.last[thread.index()]
+    }
+
+    fn add(&mut self, at: EventId, thread: ThreadId) {
+        let new = self.first.len() as u32;
+        self.first.push(at);
+        if let Some(before) = self.last(thread).replace(new) {
+            self.edges.push((before, new));
+        }
+    }
+
+    /// The transaction of the event at hand: every event is in one.
+    fn here(&mut self, here: Here) -> u32 {
+        self.last(here.thread).unwrap_or_default()
+    }
+
+    fn sort(mut self) -> Option<Vec<EventId>> {
+        let count = self.first.len();
+        self.edges.sort_unstable();
+        self.edges.dedup();
+        let mut incoming = vec![0_u32; count];
+        let mut outgoing = vec![0_usize; count + 1];
+        for &(from, to) in &self.edges {
+            incoming[to as usize] += 1;
+            outgoing[from as usize + 1] += 1;
+        }
+        for i in 0..count {
+            outgoing[i + 1] += outgoing[i];
+        }
+        let mut ready: BinaryHeap<_> = (0..count).filter(|&i| incoming[i] == 0).map(Reverse).collect();
+        let mut order = Vec::with_capacity(count);
+        while let Some(Reverse(next)) = ready.pop() {
+            order.push(self.first[next]);
+            for &(_, to) in &self.edges[outgoing[next]..outgoing[next + 1]] {
+                incoming[to as usize] -= 1;
+                if incoming[to as usize] == 0 {
+                    ready.push(Reverse(to as usize));
+                }
+            }
+        }
+        (order.len() == count).then_some(order)
+    }
+}
+
+impl Rules for Graph {
+    fn begin(&mut self, here: Here, block: Block, _out: &mut Findings) {
+        if self.places.begin(here, block) {
+            self.add(here.at, here.thread);
+        }
+    }
+
+    fn end(&mut self, here: Here, _out: &mut Findings) {
+        self.places.end(here);
+    }
+
+    fn access(&mut self, here: Here, variable: VarId, access: Access, _out: &mut Findings) {
+        let node = self.here(here);
+        let Graph { sources, edges, .. } = self;
+        sources.access(here, variable, access, node, |source| {
+            if source.note != node {
+                edges.push((source.note, node));
+            }
+        });
+    }
+
+    fn send(&mut self, here: Here, channel: Channel, mode: Mode, _out: &mut Findings) {
+        let node = self.here(here);
+        self.sources.send(here, channel, mode, node);
+    }
+
+    fn receive(&mut self, here: Here, channel: Channel, mode: Mode, _out: &mut Findings) {
+        let node = self.here(here);
+        let Graph { sources, edges, .. } = self;
+        sources.receive(here, channel, mode, |source| edges.push((source.note, node)));
+    }
+
+    fn join(&mut self, here: Here, child: ThreadId, _out: &mut Findings) {
+        let node = self.here(here);
+        if let Some(last) = *self.last(child) {
+            self.edges.push((last, node));
+        }
+    }
+
+    fn new_life(&mut self, variable: VarId) {
+        self.sources.new_life(variable);
+    }
+
+    fn close(&mut self, channel: Channel) {
+        self.sources.close(channel);
+    }
+
+    fn finish(self, _open: &[Block], _last: Here, _out: &mut Findings) -> Stats {
+        Stats::default()
+    }
+}
