@@ -321,26 +321,26 @@ fn facts(events: &[Event]) -> Vec<Facts> {
 
 /// How a trace divides into blocks and transactions.
 #[derive(Debug)]
-struct Division {
+pub(crate) struct Division {
     /// Blocks of all depths, or the pieces of them.
-    pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<Piece>,
     /// For each event, the first event of its transaction; none where there is no event.
-    transaction_of: Vec<Option<usize>>,
+    pub(crate) transaction_of: Vec<Option<usize>>,
 }
 
 /// A block, or what lies between two waits of it.
 #[derive(Debug)]
-struct Piece {
+pub(crate) struct Piece {
     /// The begin event of the block, also if this is a later piece of it.
-    begin: usize,
+    pub(crate) begin: usize,
     /// How many blocks are around it.
-    depth: usize,
+    pub(crate) depth: usize,
     /// Its events. May be none, after a wait that is the last event of its thread.
-    members: Vec<usize>,
+    pub(crate) members: Vec<usize>,
 }
 
 impl Division {
-    fn new(config: &Config, events: &[Event], left_out: &BTreeSet<BlockName>) -> Division {
+    pub(crate) fn new(config: &Config, events: &[Event], left_out: &BTreeSet<BlockName>) -> Division {
         let mut pieces: Vec<Piece> = Vec::new();
         let mut transaction_of = Vec::with_capacity(events.len());
         // Per thread that had a begin: for each of its open blocks, outermost first, the running piece;
