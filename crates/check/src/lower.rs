@@ -138,6 +138,8 @@ struct Thread {
     pending: Vec<Pending>,
     /// It has had an event.
     seen: bool,
+    /// A wait or barrier ended its open blocks; they begin again with its next event.
+    between_pieces: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -218,9 +220,15 @@ impl<R: Rules> Lowered<R> {
         self.last = Some(here);
         let state = self.thread(thread);
         state.seen = true;
-        let begins = matches!(op, Op::Begin(_));
-        if !begins && !state.pending.is_empty() {
-            self.receive_pending(here, out);
+        if let Op::Join(_) = op {
+            self.end_piece(here, out);
+            self.begin_piece(here, out);
+        }
+        if !self.threads[thread.index()].pending.is_empty() {
+            self.begin_piece(here, out);
+            if !matches!(op, Op::Begin(_)) {
+                self.receive_pending(here, out);
+            }
         }
         let rules = &mut self.rules;
         match op {
@@ -261,7 +269,6 @@ impl<R: Rules> Lowered<R> {
                 self.thread(child).pending.push(Pending { channel, episode: 0 });
             }
             Op::Join(child) => {
-                self.split(here, out);
                 if self.thread(child).seen {
                     self.rules.join(here, child, out);
                 }
@@ -269,13 +276,13 @@ impl<R: Rules> Lowered<R> {
             Op::Wait(lock) => {
                 let channel = Channel::lock(lock);
                 rules.send(here, channel, Mode::Exclusive, out);
-                self.split(here, out);
+                self.end_piece(here, out);
                 self.thread(thread).pending.push(Pending { channel, episode: 0 });
             }
             Op::Barrier(barrier) => {
                 let pending = self.arrive(barrier);
                 self.rules.send(here, pending.channel, Mode::Shared, out);
-                self.split(here, out);
+                self.end_piece(here, out);
                 self.thread(thread).pending.push(pending);
             }
             Op::Reacquire(..) | Op::Rerelease(..) | Op::Skip => {}
@@ -284,7 +291,8 @@ impl<R: Rules> Lowered<R> {
 
     /// The trace is over.
     pub fn finish(self, out: &mut Findings) -> Stats {
-        let open: Vec<_> = self.threads.iter().filter_map(|thread| thread.open.first().copied()).collect();
+        let running = self.threads.iter().filter(|thread| !thread.between_pieces);
+        let open: Vec<_> = running.filter_map(|thread| thread.open.first().copied()).collect();
         // A trace without events leaves nothing to report: any event will do.
         let nothing = Here { at: EventId(0), thread: ThreadId(0), op: Op::Skip, site: SiteId::NONE };
         self.rules.finish(&open, self.last.unwrap_or(nothing), out)
@@ -344,20 +352,31 @@ impl<R: Rules> Lowered<R> {
         Pending { channel: Channel { slot, kind: ChannelKind::Barrier(barrier) }, episode }
     }
 
-    /// Where waits split blocks: every open block of the thread ends here and starts again.
-    fn split(&mut self, here: Here, out: &mut Findings) {
-        if !self.config.split_at_waits {
+    /// Where waits split blocks: every open block of the thread ends here, to begin again.
+    fn end_piece(&mut self, here: Here, out: &mut Findings) {
+        let state = &mut self.threads[here.thread.index()];
+        if !self.config.split_at_waits || state.open.is_empty() || state.between_pieces {
             return;
         }
-        let open = &self.threads[here.thread.index()].open;
-        let Some((&outermost, inner)) = open.split_first() else { return };
-        for _ in inner {
+        state.between_pieces = true;
+        for _ in &state.open[1..] {
             self.rules.unnest(here);
         }
         self.rules.end(here, out);
-        self.rules.begin(here, outermost, out);
-        for &block in inner {
-            self.rules.nest(here, block);
+    }
+
+    /// The first event of a new piece. It begins no earlier: a thread that never goes on has no new
+    /// piece, and whoever joins that thread comes after the old one only.
+    fn begin_piece(&mut self, here: Here, out: &mut Findings) {
+        let state = &mut self.threads[here.thread.index()];
+        if !std::mem::take(&mut state.between_pieces) {
+            return;
+        }
+        for (depth, &block) in state.open.iter().enumerate() {
+            match depth {
+                0 => self.rules.begin(here, block, out),
+                _ => self.rules.nest(here, block),
+            }
         }
     }
 
