@@ -104,7 +104,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
                 status = status.max(judge(&examined, spec.as_ref()));
                 match args.format {
                     Format::Text => sections.push(text::report(&examined, args.max_findings)),
-                    Format::Json => entries.push(json::Entry::Whole(json::TraceEntry::new(&examined, spec.as_ref()))),
+                    Format::Json => {
+                        entries.push(json::Entry::Whole(json::TraceEntry::new(&examined, spec.as_ref())))
+                    }
                 }
             }
             Err(error) => {
@@ -132,7 +134,11 @@ pub(crate) fn judge(examined: &Examined, spec: Option<&Spec>) -> Status {
     if let Some(spec) = spec {
         let unused = json::unused(spec, &examined.pass.used);
         if !unused.is_empty() {
-            say::note(format!("{}: never entered, though the specification lists them: {}", examined.trace, unused.join(", ")));
+            say::note(format!(
+                "{}: never entered, though the specification lists them: {}",
+                examined.trace,
+                unused.join(", ")
+            ));
         }
     }
     let errors = examined.internal_errors();

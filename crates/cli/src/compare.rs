@@ -146,7 +146,8 @@ fn blamed(verdict: &Verdict, wanted: impl Fn(bool) -> bool) -> HashSet<EventId> 
 
 fn table(entry: &TraceEntry) -> String {
     let coverage = &entry.coverage;
-    let partial = coverage.partial_reason.as_ref().map(|reason| format!("; PARTIAL, {reason}")).unwrap_or_default();
+    let partial =
+        coverage.partial_reason.as_ref().map(|reason| format!("; PARTIAL, {reason}")).unwrap_or_default();
     let heading = format!(
         "{}: {}, {}, {}{partial}\n",
         visible(&entry.trace),

@@ -7,12 +7,12 @@ use atomvet_trace::wellformed::Wellformed;
 use atomvet_trace::{Error, ErrorKind, EventId};
 use clap::ValueEnum;
 
-use crate::interrupt;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::spool::{Again, Source};
 use crate::status::Status;
 use crate::writer::Writer;
+use crate::{interrupt, say};
 
 /// Options of `convert`.
 #[derive(clap::Args, Debug)]
@@ -30,6 +30,9 @@ pub(crate) struct Args {
     /// Also check the discipline of locks, threads and blocks, and refuse a trace that breaks it
     #[arg(long)]
     check: bool,
+    /// Of an input that is cut off, write what is whole instead of nothing
+    #[arg(long)]
+    lenient: bool,
 }
 
 /// A trace format.
@@ -43,7 +46,11 @@ pub(crate) enum TraceFormat {
 
 impl TraceFormat {
     /// The format that was asked for, or the one that the name of a file asks for.
-    pub(crate) fn choose(asked: Option<TraceFormat>, path: &Path, option: &str) -> anyhow::Result<TraceFormat> {
+    pub(crate) fn choose(
+        asked: Option<TraceFormat>,
+        path: &Path,
+        option: &str,
+    ) -> anyhow::Result<TraceFormat> {
         let extension = path.extension().and_then(|extension| extension.to_str());
         Ok(match (asked, extension) {
             (Some(asked), _) => asked,
@@ -65,10 +72,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let mut progress = Progress::new(&source.given, source.length());
     let mut input = source.open()?;
     let output = Output::create(Some(&args.output), std::slice::from_ref(&args.input))?;
-    let mut writer = Writer::new(format, output);
+    let context = || format!("{}: cannot be written", args.output.display());
+    let mut writer = Writer::new(format, output).with_context(context)?;
     let mut discipline = args.check.then(Wellformed::default);
     let (mut block, mut checked, mut position) = (Vec::new(), Vec::new(), 0);
-    while input.next_block(&mut block)? {
+    loop {
+        match input.next_block(&mut block) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) if error.kind == ErrorKind::Truncated && args.lenient => {
+                say::note(format!("{error}; what is written is not the whole trace"));
+                break;
+            }
+            Err(error) => return Err(error.into()),
+        }
         if interrupt::requested() {
             bail!("interrupted; nothing was written");
         }
@@ -84,11 +101,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
             })?;
         }
         position += block.len() as u64;
-        if writer.write(input.names(), &block).with_context(|| format!("{}: cannot be written", args.output.display()))?.is_break() {
+        if writer.write(input.names(), &block).with_context(context)?.is_break() {
             return Ok(Status::Clean);
         }
         progress.at(input.bytes_read(), position);
     }
-    writer.finish(input.names()).with_context(|| format!("{}: cannot be written", args.output.display()))?;
+    writer.finish().with_context(context)?;
     Ok(Status::Clean)
 }

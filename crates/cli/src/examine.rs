@@ -121,6 +121,9 @@ impl Verdict {
     }
 }
 
+/// What the independent judge says; an error says what does not hold.
+pub(crate) type Judgement = Result<(), String>;
+
 /// A finding and what is known about it.
 pub(crate) struct Violation {
     /// What the checker said.
@@ -130,7 +133,7 @@ pub(crate) struct Violation {
     /// The cycle, if it was wanted and found.
     pub(crate) witness: Option<Witness>,
     /// What the independent judge says about the witness, if it was asked.
-    pub(crate) judgement: Option<Result<(), String>>,
+    pub(crate) judgement: Option<Judgement>,
 }
 
 /// An equivalent serial order.
@@ -138,7 +141,7 @@ pub(crate) struct SerialResult {
     /// The transactions by their first events, with those; none if there is no such order.
     pub(crate) order: Option<Vec<(EventId, Event)>>,
     /// What the independent judge says about it, if it was asked.
-    pub(crate) judgement: Option<Result<(), String>>,
+    pub(crate) judgement: Option<Judgement>,
 }
 
 /// What the events of witnesses are, and in which outermost block.
@@ -158,7 +161,8 @@ impl Examined {
             for violation in &verdict.violations {
                 let at = violation.finding.event.at.0;
                 if let Some(Err(problem)) = &violation.judgement {
-                    errors.push(format!("{}: the witness for event {at} fails: {problem}", verdict.info.name));
+                    errors
+                        .push(format!("{}: the witness for event {at} fails: {problem}", verdict.info.name));
                 }
             }
         }
@@ -173,8 +177,14 @@ impl Examined {
 pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Examined, Error> {
     let started = Instant::now();
     let reading = Reading { discipline: options.discipline, spec: options.spec, until: Until::End };
-    let mut running: Vec<Running> = options.algorithms.iter().enumerate().map(|(account, entry)| Running::new(account, entry, options)).collect();
-    let mut serial = (options.serial_order == Serial::Yes).then(|| (SerialOrder::new(&options.config), Vec::new()));
+    let mut running: Vec<Running> = options
+        .algorithms
+        .iter()
+        .enumerate()
+        .map(|(account, entry)| Running::new(account, entry, options))
+        .collect();
+    let mut serial =
+        (options.serial_order == Serial::Yes).then(|| (SerialOrder::new(&options.config), Vec::new()));
     let mut pass = pipeline::run(source, reading, |batch| {
         for checker in &mut running {
             checker.take(batch);
@@ -356,7 +366,7 @@ fn explain(
         return Ok(Scene::default());
     }
     let mut judgements = verifier.map(|verifier| verifier.finish().into_iter());
-    let results: Vec<(Option<Witness>, Option<Result<(), String>>)> = witnesses
+    let results: Vec<(Option<Witness>, Option<Judgement>)> = witnesses
         .into_iter()
         .map(|witness| match (&witness, &mut judgements) {
             (_, None) => (witness, None),
@@ -395,7 +405,9 @@ struct Stage {
 impl Stage {
     fn new(witnesses: &[Witness], requests: &[Request]) -> Stage {
         let steps = witnesses.iter().flat_map(|w| &w.steps).flat_map(|step| [step.from, step.to]);
-        let ends = requests.iter().flat_map(|r| r.block.map(|b| b.begin).into_iter().chain([r.transaction.begin, r.event]));
+        let ends = requests
+            .iter()
+            .flat_map(|r| r.block.map(|b| b.begin).into_iter().chain([r.transaction.begin, r.event]));
         let mut wanted: Vec<EventId> = steps.chain(ends).collect();
         wanted.sort_unstable();
         wanted.dedup();

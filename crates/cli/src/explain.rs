@@ -172,8 +172,10 @@ fn paragraph(shape: Shape) -> String {
 }
 
 fn statuses() -> String {
-    let rows: Vec<Vec<String>> =
-        Status::ALL.iter().map(|(status, what)| vec![status.code().to_string(), (*what).to_owned()]).collect();
+    let rows: Vec<Vec<String>> = Status::ALL
+        .iter()
+        .map(|(status, what)| vec![status.code().to_string(), (*what).to_owned()])
+        .collect();
     let table = grid(2, &[("", Align::Right), ("", Align::Left)], &rows);
     format!("{table}\nWith several traces 2 wins over 1, 1 over 3, and 3 over 0.\n")
 }

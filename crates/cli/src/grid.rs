@@ -88,13 +88,19 @@ mod tests {
     #[test]
     fn columns_line_up() {
         let rows = vec![vec!["a".into(), "1".into()], vec!["bbb".into(), "20".into()]];
-        assert_eq!(grid(1, &[("x", Align::Left), ("n", Align::Right)], &rows), " x     n\n a     1\n bbb  20\n");
+        assert_eq!(
+            grid(1, &[("x", Align::Left), ("n", Align::Right)], &rows),
+            " x     n\n a     1\n bbb  20\n"
+        );
     }
 
     #[test]
     fn figures_are_readable() {
         assert_eq!((grouped(0).as_str(), grouped(1_234_567).as_str()), ("0", "1,234,567"));
         assert_eq!((bytes(12), bytes(1536)), ("12 B".into(), "1.5 KiB".into()));
-        assert_eq!((seconds(0.0000123), seconds(0.25), seconds(2.0)), ("12 µs".into(), "250.0 ms".into(), "2.00 s".into()));
+        assert_eq!(
+            (seconds(0.0000123), seconds(0.25), seconds(2.0)),
+            ("12 µs".into(), "250.0 ms".into(), "2.00 s".into())
+        );
     }
 }

@@ -6,6 +6,7 @@ use std::fmt;
 use atomvet_check::Kind;
 use atomvet_check::witness::{Because, Step, Touch};
 use atomvet_check::{Block, Stats};
+use atomvet_trace::wellformed::Repair;
 use atomvet_trace::{Error, ErrorKind, Names, Place, RegionId};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -142,12 +143,30 @@ impl Coverage {
             unary: pass.tally.unary,
             transactions: pass.tally.transactions(),
             repairs: pass.repairs.total,
-            repaired: Map(pass.repairs.kinds.clone()),
+            repaired: Map(pass
+                .repairs
+                .kinds
+                .iter()
+                .map(|(repair, number)| (repair_name(*repair), *number))
+                .collect()),
             partial: pass.partial.is_some(),
             partial_reason: pass.partial.as_ref().map(|p| p.reason()),
             observed: nothing.is_none(),
             reason: nothing.map(|n| n.name()),
         }
+    }
+}
+
+fn repair_name(repair: Repair) -> &'static str {
+    match repair {
+        Repair::ReleaseNotHeld => "release-not-held",
+        Repair::EndWithoutBegin => "end-without-begin",
+        Repair::AcquireHeld => "acquire-held",
+        Repair::WaitNotHeld => "wait-not-held",
+        Repair::WaitLostLock => "wait-lost-lock",
+        Repair::BadFork => "bad-fork",
+        Repair::BadJoin => "bad-join",
+        Repair::AfterJoin => "event-after-join",
     }
 }
 
@@ -288,7 +307,12 @@ fn block(block: Block, names: &Names) -> BlockEntry {
 }
 
 fn step(step: &Step, names: &Names) -> StepEntry {
-    StepEntry { from: step.from.0, to: step.to.0, because: because(step.because), on: on(step.because, names).to_owned() }
+    StepEntry {
+        from: step.from.0,
+        to: step.to.0,
+        because: because(step.because),
+        on: on(step.because, names).to_owned(),
+    }
 }
 
 /// What orders two events, as one word.
@@ -324,7 +348,9 @@ pub(crate) fn on(because: Because, names: &Names) -> &str {
 
 fn transaction(at: u64, event: atomvet_trace::Event, names: &Names) -> Transaction {
     let label = match event.op {
-        atomvet_trace::Op::Begin(region) if region != RegionId::NONE => Some(names.regions.get(region).to_owned()),
+        atomvet_trace::Op::Begin(region) if region != RegionId::NONE => {
+            Some(names.regions.get(region).to_owned())
+        }
         _ => None,
     };
     Transaction {

@@ -55,7 +55,10 @@ impl Output {
                     builder.permissions(permissions);
                 }
                 let file = builder.tempfile_in(directory).with_context(|| {
-                    format!("{shown}: cannot be written in {}; check that the directory exists", directory.display())
+                    format!(
+                        "{shown}: cannot be written in {}; check that the directory exists",
+                        directory.display()
+                    )
                 })?;
                 interrupt::half_written(Some(file.path().to_owned()));
                 To::Temporary(BufWriter::with_capacity(BUFFER, file))
@@ -84,7 +87,8 @@ impl Output {
     /// Writes a whole text and finishes.
     pub(crate) fn write_all_of(mut self, text: &str) -> anyhow::Result<()> {
         let shown = self.path.as_ref().map_or("standard output".into(), |p| p.display().to_string());
-        ended_early(self.write_all(text.as_bytes())).with_context(|| format!("{shown}: cannot be written"))?;
+        ended_early(self.write_all(text.as_bytes()))
+            .with_context(|| format!("{shown}: cannot be written"))?;
         self.finish()
     }
 }

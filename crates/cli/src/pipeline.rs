@@ -12,7 +12,7 @@
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 
-use atomvet_trace::wellformed::{Discipline, Wellformed};
+use atomvet_trace::wellformed::{Discipline, Repair, Wellformed};
 use atomvet_trace::{Error, ErrorKind, Event, EventId, Names, VarId};
 
 use crate::interrupt;
@@ -98,7 +98,7 @@ pub(crate) struct Repairs {
     /// All of them.
     pub(crate) total: u64,
     /// The same, by kind.
-    pub(crate) kinds: Vec<(&'static str, u64)>,
+    pub(crate) kinds: Vec<(Repair, u64)>,
 }
 
 /// Why only a part of a trace was read.
@@ -180,9 +180,7 @@ fn read(
                 partial = Some(Partial::Interrupted);
                 break;
             }
-            Err(error)
-                if error.kind == ErrorKind::Truncated && reading.discipline == Discipline::Lenient =>
-            {
+            Err(error) if error.kind == ErrorKind::Truncated && reading.discipline == Discipline::Lenient => {
                 partial = Some(Partial::CutOff(error.problem));
                 break;
             }
@@ -209,9 +207,9 @@ fn read(
             break;
         }
     }
-    let repairs = Repairs { total: wellformed.repairs, kinds: Vec::new() };
+    let repairs = Repairs { total: wellformed.repairs, kinds: wellformed.repairs_by_kind().collect() };
     let used = filter.map(|filter| filter.used).unwrap_or_default();
-    Ok(Pass { names: input.names().clone(), tally, repairs, used, partial })
+    Ok(Pass { names: input.names().clone(), format: String::new(), tally, repairs, used, partial })
 }
 
 /// Which object each variable belongs to. An object is named by its first variable.

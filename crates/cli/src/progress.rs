@@ -34,10 +34,9 @@ impl Progress {
         let (what, length) = (&self.what, self.length);
         let bar = self.bar.get_or_insert_with(|| {
             let (bar, template) = match length {
-                Some(length) => (
-                    ProgressBar::new(length),
-                    "{prefix} {wide_bar} {bytes}/{total_bytes} {msg} {eta}",
-                ),
+                Some(length) => {
+                    (ProgressBar::new(length), "{prefix} {wide_bar} {bytes}/{total_bytes} {msg} {eta}")
+                }
                 None => (ProgressBar::new_spinner(), "{prefix} {spinner} {bytes} {msg} {elapsed}"),
             };
             // A bar without our template is still a bar.

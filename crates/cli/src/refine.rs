@@ -38,11 +38,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let mut known: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     let mut status = Status::NothingObserved;
     let mut worst = Status::Clean;
-    let mut heading =
-        vec!["Blocks that should be atomic, for `atomvet check --spec`. Made by `atomvet refine` from:".to_owned()];
+    let mut heading = vec![
+        "Blocks that should be atomic, for `atomvet check --spec`. Made by `atomvet refine` from:".to_owned(),
+    ];
     for path in &args.traces {
         let (config, discipline) = (args.understanding.config(), args.understanding.discipline());
-        let learned = Source::new(path, Again::No).and_then(|mut source| learn(&mut source, &config, discipline));
+        let learned =
+            Source::new(path, Again::No).and_then(|mut source| learn(&mut source, &config, discipline));
         match learned {
             Ok((pass, seen)) => {
                 let (given, partial) = (path.display(), pass.partial.as_ref());

@@ -38,8 +38,9 @@ impl Spec {
     /// Reads a file.
     pub(crate) fn read(path: &Path) -> anyhow::Result<Spec> {
         let shown = path.display();
-        let bytes = std::fs::read(path)
-            .map_err(|error| anyhow!("{shown}: cannot be read: {error}; `atomvet refine` makes such a file"))?;
+        let bytes = std::fs::read(path).map_err(|error| {
+            anyhow!("{shown}: cannot be read: {error}; `atomvet refine` makes such a file")
+        })?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let (line, column) = position(&error.as_bytes()[..error.utf8_error().valid_up_to()]);
             anyhow!("{shown}:{line}:{column}: is not UTF-8; a specification is a TOML text")
@@ -50,9 +51,12 @@ impl Spec {
     /// Parses a text; an error starts with `line:column`.
     pub(crate) fn parse(text: &str) -> Result<Spec, String> {
         let file: File = toml::from_str(text).map_err(|error| {
-            let (line, column) = position(text.get(..error.span().map_or(0, |s| s.start)).unwrap_or("").as_bytes());
+            let (line, column) =
+                position(text.get(..error.span().map_or(0, |s| s.start)).unwrap_or("").as_bytes());
             let problem = error.message().replace('\n', ", ");
-            format!("{line}:{column}: {problem}; expected `atomic = [\"name\", …]` and perhaps `not-atomic = […]`")
+            format!(
+                "{line}:{column}: {problem}; expected `atomic = [\"name\", …]` and perhaps `not-atomic = […]`"
+            )
         })?;
         let mut spec = Spec { atomic: Vec::new(), index: HashMap::new() };
         for name in file.atomic {
@@ -192,7 +196,20 @@ mod tests {
 
     #[test]
     fn strange_names_survive() {
-        let names = ["a\"b", "c\\d", "e'f\"g", "tab\there", "two\nlines", "\u{1b}[0m", "ü€", "'''", "\"\"\"", "", "]", "#"];
+        let names = [
+            "a\"b",
+            "c\\d",
+            "e'f\"g",
+            "tab\there",
+            "two\nlines",
+            "\u{1b}[0m",
+            "ü€",
+            "'''",
+            "\"\"\"",
+            "",
+            "]",
+            "#",
+        ];
         let seen: Vec<Seen> =
             names.iter().map(|n| Seen { name: (*n).to_owned(), entered: 1, violated: 0 }).collect();
         let text = render(&seen, &["made by\na test".to_owned()]);
@@ -202,7 +219,8 @@ mod tests {
 
     #[test]
     fn errors_name_line_and_column() {
-        let place = |text: &str| Spec::parse(text).expect_err("an error").split(": ").next().map(str::to_owned);
+        let place =
+            |text: &str| Spec::parse(text).expect_err("an error").split(": ").next().map(str::to_owned);
         assert_eq!(place("atomic = [\n  \"a\",\n  3 ]").as_deref(), Some("3:3"));
         assert_eq!(place("atomic = []\natomik = []").as_deref(), Some("2:1"));
         assert_eq!(place("atomic = [").as_deref(), Some("1:11"));

@@ -81,7 +81,11 @@ impl Source {
                 let bytes: Box<dyn Read + Send> = match path {
                     None => Box::new(io::stdin()),
                     Some(path) => Box::new(File::open(path).map_err(|e| {
-                        input_error(name, format!("cannot be opened: {e}"), "check the permissions of the path")
+                        input_error(
+                            name,
+                            format!("cannot be opened: {e}"),
+                            "check the permissions of the path",
+                        )
                     })?),
                 };
                 let (copy, next) = match self.again {
@@ -101,11 +105,17 @@ impl Source {
             Kind::Copied(copy) => {
                 let rewound = copy.seek(SeekFrom::Start(0)).and_then(|_| copy.try_clone());
                 let bytes = rewound.map_err(|e| {
-                    input_error(name, format!("its temporary copy cannot be read: {e}"), "check a file instead of a pipe")
+                    input_error(
+                        name,
+                        format!("its temporary copy cannot be read: {e}"),
+                        "check a file instead of a pipe",
+                    )
                 })?;
                 Input::from_reader(name, Box::new(bytes))
             }
-            Kind::Spent => Err(input_error(name, "was read already".into(), "check a file instead of a pipe")),
+            Kind::Spent => {
+                Err(input_error(name, "was read already".into(), "check a file instead of a pipe"))
+            }
         }
     }
 
@@ -165,7 +175,10 @@ impl Piped {
                     chunk.truncate(length);
                     if let Some(copy) = &mut copy {
                         copy.write_all(&chunk).map_err(|error| {
-                            io::Error::new(error.kind(), format!("its temporary copy cannot be written: {error}"))
+                            io::Error::new(
+                                error.kind(),
+                                format!("its temporary copy cannot be written: {error}"),
+                            )
                         })?;
                     }
                     Ok(chunk)

@@ -206,7 +206,8 @@ fn text(entry: &TraceEntry) -> String {
     text.push_str(&grid(2, &[("", Align::Left), ("", Align::Right)], &rows));
     if !entry.operations.0.is_empty() {
         text.push('\n');
-        let rows: Vec<_> = entry.operations.0.iter().map(|(name, n)| vec![(*name).to_owned(), grouped(*n)]).collect();
+        let rows: Vec<_> =
+            entry.operations.0.iter().map(|(name, n)| vec![(*name).to_owned(), grouped(*n)]).collect();
         text.push_str(&grid(2, &[("operation", Align::Left), ("events", Align::Right)], &rows));
     }
     if !entry.top_labels.is_empty() {

@@ -82,10 +82,19 @@ fn detail(text: &mut String, violation: &Violation, examined: &Examined) {
     };
     put!(text, "   thread {}{begins} (event {})", thread(block.thread, names), grouped(block.begin.0));
     if finding.block.is_some() && block.begin != finding.transaction.begin {
-        put!(text, "   inside {} (event {})", name(finding.transaction, names), grouped(finding.transaction.begin.0));
+        put!(
+            text,
+            "   inside {} (event {})",
+            name(finding.transaction, names),
+            grouped(finding.transaction.begin.0)
+        );
     }
     if let Some(Err(problem)) = &violation.judgement {
-        put!(text, "   INTERNAL ERROR: the independent verifier does not accept this witness: {}", visible(problem));
+        put!(
+            text,
+            "   INTERNAL ERROR: the independent verifier does not accept this witness: {}",
+            visible(problem)
+        );
     }
     let Some(witness) = &violation.witness else {
         put!(text, "   completed by event {}, {}", grouped(finding.event.at.0), op(finding.event.op, names));
@@ -121,10 +130,14 @@ fn interleaving(witness: &Witness, violation: &Violation, examined: &Examined) -
             threads.push(event.thread);
         }
     }
-    let headings: Vec<String> = threads.iter().map(|t| format!("thread {}", visible_within(names.threads.get(*t), NAME_WIDTH))).collect();
+    let headings: Vec<String> = threads
+        .iter()
+        .map(|t| format!("thread {}", visible_within(names.threads.get(*t), NAME_WIDTH)))
+        .collect();
     let mut columns = vec![("event", Align::Right)];
     columns.extend(headings.iter().map(|heading| (heading.as_str(), Align::Left)));
-    let operations: usize = rows.iter().map(|(_, event)| op(event.op, names).chars().count()).max().unwrap_or(0);
+    let operations: usize =
+        rows.iter().map(|(_, event)| op(event.op, names).chars().count()).max().unwrap_or(0);
     let cells: Vec<Vec<String>> = rows
         .iter()
         .map(|(at, event)| {
@@ -176,14 +189,17 @@ impl Cast<'_> {
         match outermost {
             Some(outermost) => {
                 let ours = |block: &Block| {
-                    outermost.begin == finding.transaction.begin && at >= block.begin && event.thread == block.thread
+                    outermost.begin == finding.transaction.begin
+                        && at >= block.begin
+                        && event.thread == block.thread
                 };
                 let block = finding.block.filter(ours).unwrap_or(outermost);
                 let short = name(block, self.names);
                 Actor { full: format!("{short} ({who})"), short, identity: outermost.begin }
             }
             None => {
-                let place = site(self.names, event.site).map(|s| format!(" at {}", visible(s))).unwrap_or_default();
+                let place =
+                    site(self.names, event.site).map(|s| format!(" at {}", visible(s))).unwrap_or_default();
                 let full = format!("{who}'s {}{place}", op(event.op, self.names));
                 Actor { full, short: who, identity: at }
             }
@@ -195,10 +211,16 @@ impl Cast<'_> {
         let (a, b) = (&first.short, &second.short);
         let on = visible(crate::json::on(step.because, self.names));
         let why = match step.because {
-            Because::ProgramOrder(_) | Because::SameTransaction(_) if first.identity == second.identity => return None,
+            Because::ProgramOrder(_) | Because::SameTransaction(_) if first.identity == second.identity => {
+                return None;
+            }
             Because::Access(_, Touch::Write, Touch::Read) => format!("{b} read {on}, which {a} had written"),
-            Because::Access(_, Touch::Read, Touch::Write) => format!("{b} wrote {on}, which {a} had read before"),
-            Because::Access(_, Touch::Write, Touch::Write) => format!("{b} overwrote {on}, which {a} had written"),
+            Because::Access(_, Touch::Read, Touch::Write) => {
+                format!("{b} wrote {on}, which {a} had read before")
+            }
+            Because::Access(_, Touch::Write, Touch::Write) => {
+                format!("{b} overwrote {on}, which {a} had written")
+            }
             Because::Access(_, before, after) => {
                 let past = |touch| match touch {
                     Touch::Read => "read",
@@ -212,7 +234,9 @@ impl Cast<'_> {
             Because::Fork(_) => format!("{a} started thread {on}"),
             Because::Join(_) => format!("{b} waited for the end of thread {on}"),
             Because::Barrier(_) => format!("{b} left barrier {on}, at which {a} had arrived"),
-            Because::ProgramOrder(_) | Because::SameTransaction(_) => format!("thread {on} ran them in this order"),
+            Because::ProgramOrder(_) | Because::SameTransaction(_) => {
+                format!("thread {on} ran them in this order")
+            }
         };
         Some(format!("{} must come before {}, because {why}.", first.full, second.full))
     }
@@ -223,7 +247,8 @@ fn blamed(text: &mut String, examined: &Examined, verdict: &Verdict, most: usize
     put!(text, "{} finds:", verdict.info.name);
     for violation in verdict.violations.iter().take(most) {
         let finding = &violation.finding;
-        let count = if finding.count > 1 { format!(", {} times", grouped(finding.count)) } else { String::new() };
+        let count =
+            if finding.count > 1 { format!(", {} times", grouped(finding.count)) } else { String::new() };
         let (what, block) = match finding.block {
             Some(block) => ("is not atomic", block),
             None => ("is in a cycle for which no block is blamed", finding.transaction),
@@ -237,7 +262,11 @@ fn blamed(text: &mut String, examined: &Examined, verdict: &Verdict, most: usize
             violation.fingerprint
         );
         if let Some(Err(problem)) = &violation.judgement {
-            put!(text, "   INTERNAL ERROR: the independent verifier does not accept this witness: {}", visible(problem));
+            put!(
+                text,
+                "   INTERNAL ERROR: the independent verifier does not accept this witness: {}",
+                visible(problem)
+            );
         }
     }
     if verdict.violations.len() > most {
@@ -274,7 +303,11 @@ fn verdicts(text: &mut String, examined: &Examined) {
         None => String::new(),
         Some(partial) => format!("; PARTIAL, {}", visible(&partial.reason())),
     };
-    put!(text, "verdicts on {} (observed: on this execution, as recorded{partial})", visible(&examined.trace));
+    put!(
+        text,
+        "verdicts on {} (observed: on this execution, as recorded{partial})",
+        visible(&examined.trace)
+    );
     let rows: Vec<Vec<String>> = (examined.verdicts.iter())
         .map(|verdict| {
             let trace = match verdict.first_cycle {
@@ -306,7 +339,7 @@ fn coverage(text: &mut String, examined: &Examined) {
         plural(examined.pass.repairs.total, "repair"),
     ];
     for (kind, number) in &examined.pass.repairs.kinds {
-        parts.push(format!("{kind}: {}", grouped(*number)));
+        parts.push(format!("{} ({})", grouped(*number), kind.describe()));
     }
     put!(text, "coverage: {}", parts.join(", "));
 }

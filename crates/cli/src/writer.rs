@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::ControlFlow;
 
-use atomvet_trace::{Event, Names, std_text};
+use atomvet_trace::{Event, Names, binary, std_text};
 
 use crate::convert::TraceFormat;
 use crate::output::Output;
@@ -11,21 +11,25 @@ use crate::output::Output;
 /// Writes events to an output.
 pub(crate) enum Writer {
     /// One event per line.
-    Text(std_text::Writer<Output>),
+    Text(Box<std_text::Writer<Output>>),
+    /// Compressed blocks.
+    Binary(Box<binary::Writer<Output>>),
 }
 
 impl Writer {
     /// At the start of a trace.
-    pub(crate) fn new(format: TraceFormat, output: Output) -> Writer {
-        match format {
-            TraceFormat::Text | TraceFormat::Binary => Writer::Text(std_text::Writer::new(output)),
-        }
+    pub(crate) fn new(format: TraceFormat, output: Output) -> io::Result<Writer> {
+        Ok(match format {
+            TraceFormat::Text => Writer::Text(Box::new(std_text::Writer::new(output))),
+            TraceFormat::Binary => Writer::Binary(Box::new(binary::Writer::new(output)?)),
+        })
     }
 
     /// Writes the next events. Breaks if the reader at the other end has seen enough.
     pub(crate) fn write(&mut self, names: &Names, events: &[Event]) -> io::Result<ControlFlow<()>> {
         let result = match self {
             Writer::Text(writer) => writer.write(names, events),
+            Writer::Binary(writer) => writer.write(names, events),
         };
         match result {
             Ok(()) => Ok(ControlFlow::Continue(())),
@@ -35,9 +39,10 @@ impl Writer {
     }
 
     /// The trace is whole.
-    pub(crate) fn finish(self, _names: &Names) -> anyhow::Result<()> {
+    pub(crate) fn finish(self) -> anyhow::Result<()> {
         let output = match self {
             Writer::Text(writer) => writer.finish(),
+            Writer::Binary(writer) => writer.finish(),
         };
         match output {
             Ok(output) => output.finish(),
