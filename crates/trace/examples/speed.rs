@@ -1,9 +1,10 @@
-//! Measures what checking the discipline costs per event:
+//! Measures what generating events, and checking their discipline, costs:
 //! `cargo run --release -p atomvet-trace --example speed`.
 #![expect(clippy::print_stdout, reason = "a measurement is printed")]
 
 use std::time::Instant;
 
+use atomvet_trace::r#gen::{Config, Generator, Kind};
 use atomvet_trace::wellformed::{Discipline, Wellformed};
 use atomvet_trace::{Event, EventId, LockId, Mode, Names, Op, RegionId, SiteId, ThreadId, VarId};
 
@@ -21,6 +22,23 @@ fn main() {
         part[7].op = Op::End;
     }
     wellformed("4 accesses in a block under a lock", mixed);
+    for kind in [Kind::TwoPhaseLocking, Kind::GlobalLock, Kind::ThreadLocal, Kind::Random] {
+        generate(Config { kind, events: 20_000_000, ..Config::default() });
+    }
+    for threads in [64, 1024] {
+        generate(Config { threads, events: 20_000_000, ..Config::default() });
+    }
+}
+
+fn generate(config: Config) {
+    let mut generator = Generator::new(&config).expect("the parameters are in range");
+    let (mut block, mut events) = (Vec::new(), 0);
+    let start = Instant::now();
+    while generator.next_block(&mut block) {
+        events += block.len();
+    }
+    let millions = events as f64 / start.elapsed().as_secs_f64() / 1e6;
+    println!("{:?}, {} threads: {millions:.0} million events per second", config.kind, config.threads);
 }
 
 /// One block of accesses by four threads, in no order that a processor could learn.

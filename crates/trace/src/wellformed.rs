@@ -13,10 +13,9 @@
 //! nobody else can have the lock between that event and the thread's next one.
 //!
 //! **Cost per event.** An access, begin or end of a running thread costs one load and a compare
-//! (or an increment), about 1 ns; a lock operation one
-//! more table entry: 3.3 ns per event where every fourth is one. (`cargo run --release -p atomvet-trace --example speed`) A shared
-//! lock is searched linearly through its holders of the moment. Memory grows with threads and
-//! locks only.
+//! (or an increment), about 1 ns; a lock operation one more table entry, 3.3 ns per event where
+//! every fourth is one (`cargo run --release -p atomvet-trace --example speed`). A shared lock is
+//! searched linearly through its holders of the moment. Memory grows with threads and locks only.
 
 use crate::{Event, EventId, LockId, Mode, Names, Op, ThreadId};
 
