@@ -135,14 +135,20 @@ impl History {
         debug_assert_ne!(thread, other);
         let width = self.width;
         let [learner, teacher] = self.threads.get_disjoint_mut([thread, other]).expect("two threads");
-        let mut last = learner.rows.len() - width;
         if learner.used {
             learner.used = false;
+            learner.row_of.push(learner.row_of[learner.row_of.len() - 1]);
+            self.words += 1;
+            self.subregions += 1;
+        }
+        let mut last = learner.rows.len() - width;
+        let now = learner.row_of.len() - 1;
+        if learner.row_of[now] == learner.row_of[now - 1] {
+            // Earlier times go by the last row: it must stay as it is.
             learner.rows.extend_from_within(last..);
             last += width;
-            learner.row_of.push((last / width) as u32);
-            self.words += width + 1;
-            self.subregions += 1;
+            learner.row_of[now] = (last / width) as u32;
+            self.words += width;
         }
         let start = teacher.row_of[time as usize] as usize * width;
         let known = &teacher.rows[start..start + width];

@@ -9,6 +9,7 @@
 //! of; [`lower`] reduces everything richer (waits, barriers, read-write locks, …) to them, once
 //! for all. [`registry`] is the one table of all checkers.
 
+pub mod agreement;
 pub mod clock;
 pub mod finding;
 pub mod graph;
@@ -38,8 +39,25 @@ pub struct Info {
     pub paper: &'static str,
     /// What its verdict means, and what it does not.
     pub guarantee: &'static str,
+    /// What the blocks it blames have to do with those that are violated.
+    pub blame: Blame,
+    /// It knows that a trace is not serializable at the first event at which that is so.
+    pub tells_first_event: bool,
     /// What an event costs, and what memory grows with.
     pub cost: &'static str,
+}
+
+/// How the blocks that a checker blames relate to those that truly are violated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Blame {
+    /// Exactly those, nested ones included.
+    Exact,
+    /// Some of the outermost ones, and no others.
+    Some,
+    /// All of the outermost ones, and perhaps others.
+    More,
+    /// It blames no block.
+    None,
 }
 
 /// Whether a checker judges what happened or what could have.

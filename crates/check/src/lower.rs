@@ -71,7 +71,8 @@ impl Channel {
 ///
 /// A *transaction* is an outermost block, or a single event outside every block.
 pub trait Rules: Sized + Send + 'static {
-    /// An outermost block begins.
+    /// An outermost block begins; or, where waits split blocks, its next piece begins, with an event
+    /// that is in it.
     fn begin(&mut self, here: Here, block: Block, out: &mut Findings);
     /// The outermost block of a thread ends.
     fn end(&mut self, here: Here, out: &mut Findings);
@@ -136,10 +137,19 @@ struct Thread {
     open: Vec<Block>,
     /// What its next event receives.
     pending: Vec<Pending>,
+    /// Its open blocks start anew with its next event.
+    split: bool,
+    /// Something is pending or split.
+    due: bool,
     /// It has had an event.
     seen: bool,
-    /// A wait or barrier ended its open blocks; they begin again with its next event.
-    between_pieces: bool,
+}
+
+impl Thread {
+    fn receive_next(&mut self, pending: Pending) {
+        self.pending.push(pending);
+        self.due = true;
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -218,14 +228,14 @@ impl<R: Rules> Lowered<R> {
         }
         let here = Here { at, thread, op, site };
         self.last = Some(here);
-        let state = self.thread(thread);
-        state.seen = true;
+        self.thread(thread).seen = true;
         if let Op::Join(_) = op {
-            self.end_piece(here, out);
-            self.begin_piece(here, out);
+            self.split(thread);
         }
-        if !self.threads[thread.index()].pending.is_empty() {
-            self.begin_piece(here, out);
+        let due = std::mem::take(&mut self.threads[thread.index()].due);
+        if due {
+            self.restart_if_split(here, out);
+            // A begin receives inside its block.
             if !matches!(op, Op::Begin(_)) {
                 self.receive_pending(here, out);
             }
@@ -249,7 +259,7 @@ impl<R: Rules> Lowered<R> {
                     rules.nest(here, block);
                 }
                 state.open.push(block);
-                if !state.pending.is_empty() {
+                if due {
                     self.receive_pending(here, out);
                 }
             }
@@ -266,7 +276,7 @@ impl<R: Rules> Lowered<R> {
             Op::Fork(child) => {
                 let channel = Channel { slot: self.new_slot(), kind: ChannelKind::Start(child) };
                 self.rules.send(here, channel, Mode::Exclusive, out);
-                self.thread(child).pending.push(Pending { channel, episode: 0 });
+                self.thread(child).receive_next(Pending { channel, episode: 0 });
             }
             Op::Join(child) => {
                 if self.thread(child).seen {
@@ -276,23 +286,22 @@ impl<R: Rules> Lowered<R> {
             Op::Wait(lock) => {
                 let channel = Channel::lock(lock);
                 rules.send(here, channel, Mode::Exclusive, out);
-                self.end_piece(here, out);
-                self.thread(thread).pending.push(Pending { channel, episode: 0 });
+                self.split(thread);
+                self.thread(thread).receive_next(Pending { channel, episode: 0 });
             }
             Op::Barrier(barrier) => {
                 let pending = self.arrive(barrier);
                 self.rules.send(here, pending.channel, Mode::Shared, out);
-                self.end_piece(here, out);
-                self.thread(thread).pending.push(pending);
+                self.split(thread);
+                self.thread(thread).receive_next(pending);
             }
-            Op::Reacquire(..) | Op::Rerelease(..) | Op::Skip => {}
+            Op::Reacquire(..) | Op::Rerelease(..) | Op::Local | Op::Skip => {}
         }
     }
 
     /// The trace is over.
     pub fn finish(self, out: &mut Findings) -> Stats {
-        let running = self.threads.iter().filter(|thread| !thread.between_pieces);
-        let open: Vec<_> = running.filter_map(|thread| thread.open.first().copied()).collect();
+        let open: Vec<_> = self.threads.iter().filter_map(|thread| thread.open.first().copied()).collect();
         // A trace without events leaves nothing to report: any event will do.
         let nothing = Here { at: EventId(0), thread: ThreadId(0), op: Op::Skip, site: SiteId::NONE };
         self.rules.finish(&open, self.last.unwrap_or(nothing), out)
@@ -352,31 +361,26 @@ impl<R: Rules> Lowered<R> {
         Pending { channel: Channel { slot, kind: ChannelKind::Barrier(barrier) }, episode }
     }
 
-    /// Where waits split blocks: every open block of the thread ends here, to begin again.
-    fn end_piece(&mut self, here: Here, out: &mut Findings) {
+    /// Where waits split blocks: a new piece of every open block starts with the thread's next event.
+    fn split(&mut self, thread: ThreadId) {
+        let state = &mut self.threads[thread.index()];
+        state.split = self.config.split_at_waits && !state.open.is_empty();
+        state.due |= state.split;
+    }
+
+    fn restart_if_split(&mut self, here: Here, out: &mut Findings) {
         let state = &mut self.threads[here.thread.index()];
-        if !self.config.split_at_waits || state.open.is_empty() || state.between_pieces {
+        if !std::mem::take(&mut state.split) {
             return;
         }
-        state.between_pieces = true;
-        for _ in &state.open[1..] {
+        let Some((&outermost, inner)) = state.open.split_first() else { return };
+        for _ in inner {
             self.rules.unnest(here);
         }
         self.rules.end(here, out);
-    }
-
-    /// The first event of a new piece. It begins no earlier: a thread that never goes on has no new
-    /// piece, and whoever joins that thread comes after the old one only.
-    fn begin_piece(&mut self, here: Here, out: &mut Findings) {
-        let state = &mut self.threads[here.thread.index()];
-        if !std::mem::take(&mut state.between_pieces) {
-            return;
-        }
-        for (depth, &block) in state.open.iter().enumerate() {
-            match depth {
-                0 => self.rules.begin(here, block, out),
-                _ => self.rules.nest(here, block),
-            }
+        self.rules.begin(here, outermost, out);
+        for &block in inner {
+            self.rules.nest(here, block);
         }
     }
 

@@ -10,7 +10,7 @@
 //! order of first appearance. The operations are those of `docs/event-model.md` with `b` and `e` for
 //! begin and end, and besides them what the checkers see behind the well-formedness check: `reacq(l)`,
 //! `rerel(l)`, `reracq(l)`, `rerrel(l)` for re-entrant acquires and releases (exclusive, then
-//! shared) and `skip`. Nothing is checked beyond syntax: whether the trace is well-formed is the
+//! shared), `local` and `skip`. Nothing is checked beyond syntax: whether the trace is well-formed is the
 //! author's business.
 
 use std::fmt::Write as _;
@@ -92,6 +92,7 @@ fn show_op(text: &mut String, op: Op, names: &Names) {
         Op::End => return text.push('e'),
         Op::Alloc(x) => ("alloc", name_of(&names.variables, x)),
         Op::Free(x) => ("free", name_of(&names.variables, x)),
+        Op::Local => return text.push_str("local"),
         Op::Skip => return text.push_str("skip"),
     };
     let _ = write!(text, "{word}({name})");
@@ -157,6 +158,7 @@ fn op(word: &str, name: Option<&str>, names: &mut Names) -> Option<Op> {
         ("b" | "begin", None) => Op::Begin(RegionId::NONE),
         ("b" | "begin", Some(label)) => Op::Begin(names.regions.intern(label)),
         ("e" | "end", None) => Op::End,
+        ("local", None) => Op::Local,
         ("skip", None) => Op::Skip,
         ("r", Some(x)) => Op::Read(names.variables.intern(x)),
         ("w", Some(x)) => Op::Write(names.variables.intern(x)),

@@ -208,7 +208,7 @@ impl Order {
         order
     }
 
-    /// Whether `e` happens before `f`.
+    /// Whether `e` happens before `f`, both events of the trace.
     pub fn happens_before(&self, e: EventId, f: EventId) -> bool {
         self.before.has(e.0 as usize, f.0 as usize)
     }

@@ -2,7 +2,7 @@
 //! read it; nothing else lists them.
 
 use crate::lower::Lowered;
-use crate::observed::{regiontrack, velodrome};
+use crate::observed::{aerodrome, aerodrome_basic, regiontrack, velodrome};
 use crate::{Analysis, Checker, Config, Info, Observed};
 
 /// A checker that can be asked for by name.
@@ -15,7 +15,12 @@ pub struct Entry {
 }
 
 /// All checkers, the default one first.
-pub const CHECKERS: &[Entry] = &[observed::<regiontrack::RegionTrack>(), observed::<velodrome::Velodrome>()];
+pub const CHECKERS: &[Entry] = &[
+    observed::<regiontrack::RegionTrack>(),
+    observed::<aerodrome::AeroDrome>(),
+    observed::<aerodrome_basic::AeroDromeBasic>(),
+    observed::<velodrome::Velodrome>(),
+];
 
 /// The checker of that name.
 pub fn find(name: &str) -> Option<&'static Entry> {

@@ -134,8 +134,10 @@ pub enum Op {
     Alloc(VarId),
     /// The life of a variable ends.
     Free(VarId),
-    /// Nothing: the event at this position was taken out (a lenient repair, a block that the
-    /// specification leaves out). Keeps the numbering of events.
+    /// A step that concerns only its own thread: the begin or end of a block that the specification
+    /// leaves out.
+    Local,
+    /// No event: what stood at this position was taken out by a lenient repair. Keeps the numbering.
     Skip,
 }
 

@@ -36,7 +36,7 @@ use std::collections::BinaryHeap;
 use atomvet_trace::{EventId, Mode, ThreadId, VarId};
 
 use crate::graph::{Graph, LastAccesses, LastSends, NodeId, NodeRef, slot};
-use crate::{Access, Block, Channel, Config, Findings, Here, Info, Kind, Observed, Rules, Stats};
+use crate::{Access, Blame, Block, Channel, Config, Findings, Here, Info, Kind, Observed, Rules, Stats};
 
 /// See the head of this file.
 #[derive(Debug)]
@@ -109,6 +109,8 @@ impl Observed for Velodrome {
         guarantee: "exact about whether the trace is serializable and about the first event at which it is not; \
                     a blamed block is not atomic, but of the blocks that are not atomic some are not blamed, \
                     because only the first dependence between two transactions is kept",
+        blame: Blame::Some,
+        tells_first_event: true,
         cost: "O(1) for an event without a new dependence; a new one between two transactions searches all that \
                the later one reaches. Memory grows with the transactions that a running one reaches: few where \
                transactions are short, but while one that others depend on stays open, none of these is \

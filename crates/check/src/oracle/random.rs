@@ -56,7 +56,11 @@ pub(crate) fn trace(random: &mut Random, length: usize) -> Vec<Event> {
         })
         .collect();
     let variables = 1 + random.below(3);
-    let kinds: Vec<usize> = (0..9).filter(|&kind| kind < 2 || random.below(3) == 0).collect();
+    // Every other trace is about one extension only, the rest mix them.
+    let kinds: Vec<usize> = match random.below(2) {
+        0 => vec![2 + random.below(7)],
+        _ => (0..9).filter(|&kind| kind < 2 || random.below(3) == 0).collect(),
+    };
     let mut events = Vec::with_capacity(length);
     // Nobody may be able to go on (all wait for a held lock), so the number of trials is bounded.
     for _ in 0..length * 20 {
@@ -126,7 +130,7 @@ fn propose(
         5 if other != me && threads[other].life == Life::Running => Some(Op::Join(ThreadId(other as u32))),
         6 => Some(Op::Barrier(BarrierId(random.below(2) as u32))),
         7 => Some(if random.below(2) == 0 { Op::Alloc(x) } else { Op::Free(x) }),
-        8 => Some(Op::Skip),
+        8 => Some(if random.below(2) == 0 { Op::Skip } else { Op::Local }),
         _ => None,
     }
 }

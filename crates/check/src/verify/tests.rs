@@ -257,4 +257,10 @@ fn serial_orders() {
     check(text, &[3, 0, 2, 7], "lists #7, which is not in the trace");
     check(text, &[3, 0, 2, u64::MAX], "which is not in the trace");
     check("", &[], "");
+    // A read-locked section and the write-locked one behind it; then two read-locked ones.
+    let locked = "1:racq(l) 1:rrel(l) 2:acq(l) 2:rel(l) 1:racq(l)";
+    check(locked, &[0, 1, 2, 3, 4], "");
+    check(locked, &[2, 3, 0, 1, 4], "#1 is directly before #2");
+    check(locked, &[0, 1, 4, 2, 3], "#3 is directly before #4");
+    check("1:racq(l) 1:rrel(l) 2:racq(l) 2:rrel(l)", &[2, 3, 0, 1], "");
 }

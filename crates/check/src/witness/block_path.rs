@@ -33,7 +33,7 @@ pub(super) struct BlockPaths {
 struct Search {
     request: usize,
     thread: ThreadId,
-    /// Events of the block are those of its thread after this one.
+    /// Events of the block are those of its thread from this one on.
     since: EventId,
     /// Per thread, ever cheaper ways to reach it.
     ways: Vec<Vec<Way>>,
@@ -124,7 +124,7 @@ impl Search {
     /// The cheapest way to an event of a thread: its cost, and its index unless it is in the block.
     fn way(&self, thread: ThreadId, at: EventId) -> Option<(u32, Option<usize>)> {
         if thread == self.thread {
-            return (at > self.since).then_some((0, None));
+            return (at >= self.since).then_some((0, None));
         }
         let ways = self.ways.get(thread.index())?;
         let i = ways.iter().rposition(|way| way.step.to <= at)?;
@@ -207,15 +207,17 @@ impl Rules for BlockPaths {
     }
 
     fn join(&mut self, here: Here, child: ThreadId, _out: &mut Findings) {
-        // Every event of the child comes directly before the join: take the one where the block
-        // reached it.
+        // Every event of the child comes directly before the join: take one where the block began, or
+        // where it reached the child.
         let mut completing = false;
         for search in &mut self.active {
             let is_last = here.at == self.requests[search.request].event;
             completing |= is_last;
-            if let Some(way) = search.ways.get(child.index()).and_then(|ways| ways.last()) {
+            let reached = search.ways.get(child.index()).and_then(|ways| ways.last()).map(|way| way.step.to);
+            let at = if child == search.thread { Some(search.since) } else { reached };
+            if let Some(at) = at {
                 let because = Because::Join(child);
-                search.take(here, Source { thread: child, at: way.step.to, because, note: () }, is_last);
+                search.take(here, Source { thread: child, at, because, note: () }, is_last);
             }
         }
         if completing {

@@ -80,7 +80,7 @@ impl Cycles {
 
     /// Sees every event before the rules do.
     pub(super) fn enter(&mut self, at: EventId, event: Event) {
-        if event.op != Op::Skip && self.places.starts(event) {
+        if self.places.is_unary(event) {
             self.add(at, event.thread);
         }
     }
@@ -93,7 +93,7 @@ impl Cycles {
                 self.retry.push(request);
             }
         }
-        if event.op != Op::Skip && self.places.is_outside(event.thread) {
+        if event.op != Op::Skip && !*self.places.inside(event.thread) {
             self.finish_last(event.thread);
         }
     }
@@ -255,23 +255,27 @@ impl Cycles {
             steps.push(step);
             entered = Some(step.to);
         }
+        let start = &self.nodes[start as usize];
+        if let (Some(from), Some(first)) = (entered, steps.first())
+            && from < start.begin
+        {
+            // Back into the transaction from one before it.
+            let because = Because::ProgramOrder(start.thread);
+            steps.push(Step { from, to: first.from, because });
+        }
         Witness { block: None, steps }
     }
 }
 
 impl Rules for Cycles {
-    fn begin(&mut self, here: Here, block: Block, _out: &mut Findings) {
-        if self.places.begin(here, block) {
-            self.add(here.at, here.thread);
-        }
+    fn begin(&mut self, here: Here, _block: Block, _out: &mut Findings) {
+        *self.places.inside(here.thread) = true;
+        self.add(here.at, here.thread);
     }
 
     fn end(&mut self, here: Here, _out: &mut Findings) {
-        self.places.end(here);
-        // Where a wait splits a block, the thread's next transaction starts before `leave`.
-        if here.op != Op::End {
-            self.finish_last(here.thread);
-        }
+        *self.places.inside(here.thread) = false;
+        self.finish_last(here.thread);
     }
 
     fn access(&mut self, here: Here, variable: VarId, access: Access, _out: &mut Findings) {

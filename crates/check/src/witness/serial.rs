@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use atomvet_trace::{Event, EventId, Mode, Op, ThreadId, VarId};
+use atomvet_trace::{Event, EventId, Mode, ThreadId, VarId};
 
 use super::places::Places;
 use super::sources::Sources;
@@ -31,7 +31,7 @@ impl SerialOrder {
         for (i, &event) in block.iter().enumerate() {
             let at = EventId(first.0 + i as u64);
             let graph = self.lowered.rules_mut();
-            if event.op != Op::Skip && graph.places.starts(event) {
+            if graph.places.is_unary(event) {
                 graph.add(at, event.thread);
             }
             self.lowered.event(at, event, &mut nothing);
@@ -107,14 +107,13 @@ impl Graph {
 }
 
 impl Rules for Graph {
-    fn begin(&mut self, here: Here, block: Block, _out: &mut Findings) {
-        if self.places.begin(here, block) {
-            self.add(here.at, here.thread);
-        }
+    fn begin(&mut self, here: Here, _block: Block, _out: &mut Findings) {
+        *self.places.inside(here.thread) = true;
+        self.add(here.at, here.thread);
     }
 
     fn end(&mut self, here: Here, _out: &mut Findings) {
-        self.places.end(here);
+        *self.places.inside(here.thread) = false;
     }
 
     fn access(&mut self, here: Here, variable: VarId, access: Access, _out: &mut Findings) {
