@@ -1,2 +1,27 @@
-//! The developers' commands: `cargo xtask ci`, `oracle`, `bench`, `bless`.
-fn main() {}
+//! The developers' commands.
+
+mod bench;
+mod ci;
+mod oracle;
+
+use clap::Parser;
+
+/// The developers' commands.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+enum Command {
+    /// The one check: format, lints, dependencies, licences, documentation, tests, a share of the oracle
+    Ci,
+    /// All checkers, witnesses, orders and formats on random small traces, judged by the oracle
+    Oracle(oracle::Options),
+    /// Speed and memory, as ratios in one run; writes a dated result to bench/
+    Bench(bench::Options),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Command::parse() {
+        Command::Ci => ci::run(),
+        Command::Oracle(options) => oracle::run(&options),
+        Command::Bench(options) => bench::run(&options),
+    }
+}
