@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use atomvet_trace::wellformed::Wellformed;
-use atomvet_trace::{Error, ErrorKind, EventId};
+use atomvet_trace::{Error, ErrorKind, EventId, Format};
 use clap::ValueEnum;
 
 use crate::output::Output;
@@ -53,10 +53,11 @@ impl TraceFormat {
     ) -> anyhow::Result<TraceFormat> {
         let extension = path.extension().and_then(|extension| extension.to_str());
         Ok(match (asked, extension) {
-            (Some(asked), _) => asked,
-            (None, Some("atv")) => TraceFormat::Binary,
-            (None, Some("std" | "txt")) => TraceFormat::Text,
-            (None, _) if path == Path::new("-") => TraceFormat::Text,
+            (Some(TraceFormat::Text), _) => Format::Text,
+            (Some(TraceFormat::Binary), _) => Format::Binary,
+            (None, Some("atv")) => Format::Binary,
+            (None, Some("std" | "txt")) => Format::Text,
+            (None, _) if path == Path::new("-") => Format::Text,
             (None, _) => bail!(
                 "{}: the name does not tell the format; end it in .std or .atv, or give {option} text or {option} binary",
                 path.display()

@@ -293,6 +293,7 @@ pub(crate) fn op_kind(op: Op) -> &'static str {
         Op::End => "end",
         Op::Alloc(_) => "alloc",
         Op::Free(_) => "free",
+        Op::Local => "local",
         Op::Skip => "skip",
     }
 }

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
+use atomvet_trace::Format;
 use atomvet_trace::r#gen::{Config, Features, Generator, Kind, Start, Violation};
 use clap::ValueEnum;
 
@@ -146,7 +147,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let config = config(args)?;
     let format = TraceFormat::choose(args.format, &args.output, "--format")?;
     let to_stdout = args.output == Path::new("-");
-    if format == TraceFormat::Binary && to_stdout && std::io::stdout().is_terminal() {
+    if format == Format::Binary && to_stdout && std::io::stdout().is_terminal() {
         bail!("a binary trace would garble the terminal; give -o FILE, or --format text");
     }
     let mut generator = Generator::new(&config)

@@ -9,11 +9,11 @@
 //! The wall time of a pass is the larger of reading and checking, not their sum, and nothing is
 //! allocated per block. Ctrl-C ends a pass after the block at hand.
 
-use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 
+use atomvet_trace::objects::Objects;
 use atomvet_trace::wellformed::{Discipline, Repair, Wellformed};
-use atomvet_trace::{Error, ErrorKind, Event, EventId, Names, VarId};
+use atomvet_trace::{Error, ErrorKind, Event, EventId, Format, Names, VarId};
 
 use crate::interrupt;
 use crate::progress::Progress;
@@ -81,7 +81,7 @@ pub(crate) struct Pass {
     /// The names of the trace.
     pub(crate) names: Names,
     /// What it is written in.
-    pub(crate) format: String,
+    pub(crate) format: Format,
     /// What it consists of.
     pub(crate) tally: Tally,
     /// What was repaired, by kind.
@@ -201,7 +201,10 @@ fn read(
             filter.apply(&mut batch.events, input.names());
         }
         tally.count(&batch.events);
-        objects.fill(&mut batch, input.names());
+        let (first, new) = objects.new_variables(input.names());
+        batch.first_variable = first.0;
+        batch.objects.clear();
+        batch.objects.extend_from_slice(new);
         progress.at(input.bytes_read(), tally.events);
         if full.send(batch).is_err() {
             break;
@@ -209,29 +212,5 @@ fn read(
     }
     let repairs = Repairs { total: wellformed.repairs, kinds: wellformed.repairs_by_kind().collect() };
     let used = filter.map(|filter| filter.used).unwrap_or_default();
-    Ok(Pass { names: input.names().clone(), format: String::new(), tally, repairs, used, partial })
-}
-
-/// Which object each variable belongs to. An object is named by its first variable.
-#[derive(Default)]
-struct Objects {
-    first_of: HashMap<Box<str>, VarId>,
-    known: usize,
-}
-
-impl Objects {
-    /// Adds the objects of the variables that are new.
-    fn fill(&mut self, batch: &mut Batch, names: &Names) {
-        batch.first_variable = self.known as u32;
-        batch.objects.clear();
-        for variable in (self.known..names.variables.len()).map(|i| VarId(i as u32)) {
-            let object = names.object(variable);
-            let first = match self.first_of.get(object) {
-                Some(&first) => first,
-                None => *self.first_of.entry(object.into()).or_insert(variable),
-            };
-            batch.objects.push(first);
-        }
-        self.known = names.variables.len();
-    }
+    Ok(Pass { format: input.format(), names: input.into_names(), tally, repairs, used, partial })
 }

@@ -110,13 +110,13 @@ impl<'a> Filter<'a> {
                     }
                     self.open[thread].push(stays);
                     if !stays {
-                        event.op = Op::Skip;
+                        event.op = Op::Local;
                     }
                 }
                 Op::End => {
                     let open = self.open.get_mut(event.thread.index()).and_then(Vec::pop);
                     if open == Some(false) {
-                        event.op = Op::Skip;
+                        event.op = Op::Local;
                     }
                 }
                 _ => {}

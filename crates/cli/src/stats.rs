@@ -40,7 +40,7 @@ pub(crate) struct Args {
 #[derive(Serialize)]
 struct TraceEntry {
     trace: String,
-    input_format: String,
+    input_format: &'static str,
     #[serde(flatten)]
     coverage: json::Coverage,
     barriers: u64,
@@ -164,7 +164,10 @@ fn profile(source: &mut Source, discipline: Discipline, top: usize) -> Result<(P
     profile.operations.sort_by_key(|(name, number)| (std::cmp::Reverse(*number), *name));
     let entry = TraceEntry {
         trace: source.given.clone(),
-        input_format: pass.format.clone(),
+        input_format: match pass.format {
+            atomvet_trace::Format::Text => "text",
+            atomvet_trace::Format::Binary => "binary",
+        },
         coverage: json::Coverage::new(&pass),
         barriers: pass.names.barriers.len() as u64,
         labels: number_of_labels,
@@ -200,7 +203,7 @@ fn text(entry: &TraceEntry) -> String {
         ("sites", entry.sites),
         ("repairs", coverage.repairs),
     ];
-    let mut rows = vec![vec!["format".to_owned(), entry.input_format.clone()]];
+    let mut rows = vec![vec!["format".to_owned(), entry.input_format.to_owned()]];
     rows.extend(figures.iter().map(|(name, number)| vec![(*name).to_owned(), grouped(*number)]));
     rows.extend(coverage.repaired.0.iter().map(|(name, number)| vec![format!("  {name}"), grouped(*number)]));
     text.push_str(&grid(2, &[("", Align::Left), ("", Align::Right)], &rows));

@@ -374,7 +374,7 @@ pub(crate) fn op(op: Op, names: &Names) -> String {
         Op::Fork(thread) | Op::Join(thread) => names.threads.get(thread),
         Op::Barrier(barrier) => names.barriers.get(barrier),
         Op::Begin(region) if region != RegionId::NONE => names.regions.get(region),
-        Op::Begin(_) | Op::End | Op::Skip => return kind.to_owned(),
+        Op::Begin(_) | Op::End | Op::Local | Op::Skip => return kind.to_owned(),
     };
     format!("{kind}({})", visible_within(on, NAME_WIDTH))
 }
