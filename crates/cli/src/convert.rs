@@ -46,11 +46,7 @@ pub(crate) enum TraceFormat {
 
 impl TraceFormat {
     /// The format that was asked for, or the one that the name of a file asks for.
-    pub(crate) fn choose(
-        asked: Option<TraceFormat>,
-        path: &Path,
-        option: &str,
-    ) -> anyhow::Result<TraceFormat> {
+    pub(crate) fn choose(asked: Option<TraceFormat>, path: &Path, option: &str) -> anyhow::Result<Format> {
         let extension = path.extension().and_then(|extension| extension.to_str());
         Ok(match (asked, extension) {
             (Some(TraceFormat::Text), _) => Format::Text,

@@ -1,5 +1,5 @@
 //! The JSON contract, `atomvet-report/1`. `docs/json.md` says what each field means and how the
-//! version changes; `tests/json.rs` holds this file to it.
+//! version changes; `tests/cli/json.rs` holds this file to it.
 
 use std::fmt;
 

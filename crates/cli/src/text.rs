@@ -47,8 +47,8 @@ fn details(text: &mut String, examined: &Examined, verdict: &Verdict, most: usiz
     if number > most {
         put!(
             text,
-            "… and {} more; --max-findings {number} shows them all, --format json lists them all\n",
-            plural((number - most) as u64, "finding")
+            "… and {} more findings; --max-findings {number} shows them all, --format json lists them all\n",
+            grouped((number - most) as u64)
         );
     }
 }

@@ -1,8 +1,6 @@
 //! The JSON contract: names and types of fields, null against absent.
 
-mod common;
-
-use common::{CLEAN, Files, LOST, UNBLAMED, atomvet, atomvet_with, trace};
+use crate::common::{CLEAN, Files, LOST, UNBLAMED, atomvet, atomvet_with, trace};
 use serde_json::{Value, json};
 
 fn keys(value: &Value) -> Vec<&str> {

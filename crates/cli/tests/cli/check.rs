@@ -1,8 +1,6 @@
 //! `check`: verdicts, exit statuses, what is shown.
 
-mod common;
-
-use common::{CLEAN, Files, LOST, UNBLAMED, atomvet, atomvet_with, trace};
+use crate::common::{CLEAN, Files, LOST, UNBLAMED, atomvet, atomvet_with, trace};
 
 #[test]
 fn each_status() {

@@ -1,8 +1,6 @@
 //! The commands besides `check`.
 
-mod common;
-
-use common::{CLEAN, Files, LOST, atomvet, atomvet_with, trace};
+use crate::common::{CLEAN, Files, LOST, atomvet, atomvet_with, trace};
 use serde_json::json;
 
 #[test]

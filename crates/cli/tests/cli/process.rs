@@ -1,12 +1,10 @@
 //! Inputs and the process around the command: bad files, compression, pipes, Ctrl-C.
 
-mod common;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Files, LOST, atomvet, atomvet_with, command, trace};
+use crate::common::{Files, LOST, atomvet, atomvet_with, command, trace};
 use serde_json::json;
 
 #[test]
