@@ -3,7 +3,7 @@
 use anyhow::bail;
 use atomvet_check::witness::Shape;
 
-use crate::grid::{Align, grid};
+use crate::grid::{self, Align};
 use crate::list;
 use crate::output::Output;
 use crate::status::Status;
@@ -125,14 +125,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
 
 fn topics() -> String {
     let mut text = "atomvet explain TOPIC, where TOPIC is one of\n\n".to_owned();
-    let mut rows: Vec<Vec<String>> =
-        TABLES.iter().map(|(name, what)| vec![(*name).to_owned(), (*what).to_owned()]).collect();
+    let mut line = |name: &str, what: &str| text.push_str(&grid::paragraph(&format!("  {name:<14}"), what));
+    for (name, what) in TABLES {
+        line(name, what);
+    }
     let words: Vec<&str> = WORDS.iter().map(|(word, _)| *word).collect();
-    rows.push(vec!["a word".to_owned(), words.join(", ")]);
+    line("a word", &words.join(", "));
     let shapes: Vec<&str> = Shape::ALL.iter().map(|shape| shape.name()).collect();
-    rows.push(vec!["a shape".to_owned(), shapes.join(", ")]);
-    rows.push(vec!["an algorithm".to_owned(), "see `atomvet list`".to_owned()]);
-    text.push_str(&grid(2, &[("", Align::Left), ("", Align::Left)], &rows));
+    line("a shape", &shapes.join(", "));
+    line("an algorithm", "see `atomvet list`");
     text
 }
 
@@ -168,7 +169,8 @@ fn unknown(topic: &str) -> String {
 }
 
 fn paragraph(shape: Shape) -> String {
-    format!("{}\n  {}\n  remedy: {}\n", shape.name(), shape.meaning(), shape.remedy())
+    let remedy = format!("remedy: {}", shape.remedy());
+    format!("{}\n{}{}", shape.name(), grid::paragraph("  ", shape.meaning()), grid::paragraph("  ", &remedy))
 }
 
 fn statuses() -> String {
@@ -176,7 +178,7 @@ fn statuses() -> String {
         .iter()
         .map(|(status, what)| vec![status.code().to_string(), (*what).to_owned()])
         .collect();
-    let table = grid(2, &[("", Align::Right), ("", Align::Left)], &rows);
+    let table = grid::grid(2, &[("", Align::Right), ("", Align::Left)], &rows);
     format!("{table}\nWith several traces 2 wins over 1, 1 over 3, and 3 over 0.\n")
 }
 

@@ -39,6 +39,29 @@ pub(crate) fn grid(indent: usize, columns: &[(&str, Align)], rows: &[Vec<String>
     text
 }
 
+/// Words in lines of at most 100 characters: `first` stands before the first line, as many spaces
+/// before the others.
+pub(crate) fn paragraph(first: &str, words: &str) -> String {
+    const WIDTH: usize = 100;
+    let indent = first.chars().count();
+    let (mut text, mut line, mut length) = (String::new(), first.to_owned(), indent);
+    for word in words.split_whitespace() {
+        let word_length = word.chars().count();
+        if length > indent && length + word_length > WIDTH {
+            text.push_str(line.trim_end());
+            text.push('\n');
+            line = " ".repeat(indent);
+            length = indent;
+        }
+        line.push_str(word);
+        line.push(' ');
+        length += word_length + 1;
+    }
+    text.push_str(line.trim_end());
+    text.push('\n');
+    text
+}
+
 /// A number with its digits in groups of three.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -92,6 +115,14 @@ mod tests {
             grid(1, &[("x", Align::Left), ("n", Align::Right)], &rows),
             " x     n\n a     1\n bbb  20\n"
         );
+    }
+
+    #[test]
+    fn paragraphs_wrap() {
+        let text = paragraph("  a  ", &"word ".repeat(40));
+        assert!(text.lines().all(|line| line.chars().count() <= 100 && line.len() > 5), "{text}");
+        assert!(text.lines().skip(1).all(|line| line.starts_with("     word")), "{text}");
+        assert_eq!(paragraph("  ", "b"), "  b\n");
     }
 
     #[test]

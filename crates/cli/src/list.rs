@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::output::Output;
 use crate::status::Status;
-use crate::{Format, json};
+use crate::{Format, grid, json};
 
 /// Options of `list`.
 #[derive(clap::Args, Debug)]
@@ -68,26 +68,7 @@ fn paragraph(info: &Info) -> String {
     let default = if info.name == CHECKERS[0].info.name { ", the default" } else { "" };
     let mut text = format!("{} ({}{default})\n", info.name, json::kind(info.kind));
     for (what, value) in [("paper", info.paper), ("guarantee", info.guarantee), ("cost", info.cost)] {
-        text.push_str(&wrapped(what, value));
+        text.push_str(&grid::paragraph(&format!("  {what:<11}"), value));
     }
-    text
-}
-
-/// `what`, then `value` in lines of at most 100 characters, all starting in the same column.
-fn wrapped(what: &str, value: &str) -> String {
-    const COLUMN: usize = 13;
-    let mut text = String::new();
-    let mut line = format!("  {what:<width$}", width = COLUMN - 2);
-    for word in value.split_whitespace() {
-        if line.chars().count() > COLUMN && line.chars().count() + 1 + word.chars().count() > 100 {
-            text.push_str(line.trim_end());
-            text.push('\n');
-            line = " ".repeat(COLUMN);
-        }
-        line.push_str(word);
-        line.push(' ');
-    }
-    text.push_str(line.trim_end());
-    text.push('\n');
     text
 }

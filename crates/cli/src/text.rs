@@ -8,7 +8,7 @@ use atomvet_check::{Block, Strength};
 use atomvet_trace::{Event, EventId, Mode, Names, Op, RegionId, ThreadId, UpdateKind};
 
 use crate::examine::{Examined, Scene, Verdict, Violation, op_kind, site};
-use crate::grid::{Align, grid, grouped, plural};
+use crate::grid::{Align, grid, grouped, paragraph, plural};
 use crate::visible::{visible, visible_within};
 
 /// Names are cut to this many characters in tables.
@@ -102,14 +102,15 @@ fn detail(text: &mut String, violation: &Violation, examined: &Examined) {
         return;
     };
     let shape = witness.shape();
-    put!(text, "   {}: {}\n", shape.name(), shape.meaning());
+    text.push_str(&paragraph("   ", &format!("{}: {}", shape.name(), shape.meaning())));
+    text.push('\n');
     text.push_str(&interleaving(witness, violation, examined));
     text.push('\n');
     for sentence in sentences(witness, violation, examined) {
-        put!(text, "   {sentence}");
+        text.push_str(&paragraph("   ", &sentence));
     }
     put!(text, "   So no serial order of these exists.");
-    put!(text, "   remedy: {}", shape.remedy());
+    text.push_str(&paragraph("   ", &format!("remedy: {}", shape.remedy())));
     let verified = if violation.judgement == Some(Ok(())) { "; witness verified independently" } else { "" };
     put!(text, "   fingerprint {:016x}{verified}", violation.fingerprint);
 }
@@ -136,8 +137,11 @@ fn interleaving(witness: &Witness, violation: &Violation, examined: &Examined) -
         .collect();
     let mut columns = vec![("event", Align::Right)];
     columns.extend(headings.iter().map(|heading| (heading.as_str(), Align::Left)));
-    let operations: usize =
-        rows.iter().map(|(_, event)| op(event.op, names).chars().count()).max().unwrap_or(0);
+    // Per thread, so that sites line up below each other.
+    let width = |thread: ThreadId| {
+        let of_thread = rows.iter().filter(|(_, event)| event.thread == thread);
+        of_thread.map(|(_, event)| op(event.op, names).chars().count()).max().unwrap_or(0)
+    };
     let cells: Vec<Vec<String>> = rows
         .iter()
         .map(|(at, event)| {
@@ -146,7 +150,10 @@ fn interleaving(witness: &Witness, violation: &Violation, examined: &Examined) -
             if let Some(column) = threads.iter().position(|t| *t == event.thread) {
                 let operation = op(event.op, names);
                 row[column + 1] = match site(names, event.site) {
-                    Some(site) => format!("{operation:operations$}  {}", visible_within(site, NAME_WIDTH)),
+                    Some(site) => {
+                        let width = width(event.thread);
+                        format!("{operation:width$}  {}", visible_within(site, NAME_WIDTH))
+                    }
                     None => operation,
                 };
             }
@@ -316,7 +323,7 @@ fn verdicts(text: &mut String, examined: &Examined) {
             };
             let blocks = match (verdict.blocks_blamed(), verdict.first_cycle) {
                 (0, None) => "blocks: no violation".to_owned(),
-                (0, Some(_)) => "blocks: none to blame".to_owned(),
+                (0, Some(_)) => "blocks: none blamed".to_owned(),
                 (number, _) => format!("blocks: {} violated", grouped(number)),
             };
             vec![verdict.info.name.to_owned(), trace, blocks]
