@@ -272,6 +272,9 @@ impl<P: Default, L: Copy> Graph<P, L> {
     /// Whether a path leads from one node to another. Asked before the edge `to` → `from` is
     /// added: then it would close a cycle.
     pub(crate) fn reaches(&mut self, from: NodeId, to: NodeId) -> bool {
+        if self.newest_sink(from, self.thread(to)) == Some(to) {
+            return true;
+        }
         self.search += 1;
         self.stack.clear();
         self.stack.push((from, 0));

@@ -2,7 +2,7 @@
 //! read it; nothing else lists them.
 
 use crate::lower::Lowered;
-use crate::observed::{aerodrome, aerodrome_basic, regiontrack, velodrome};
+use crate::observed::{aerodrome, aerodrome_basic, doublechecker, regiontrack, velodrome};
 use crate::{Analysis, Checker, Config, Info, Observed};
 
 /// A checker that can be asked for by name.
@@ -20,6 +20,7 @@ pub const CHECKERS: &[Entry] = &[
     observed::<aerodrome::AeroDrome>(),
     observed::<aerodrome_basic::AeroDromeBasic>(),
     observed::<velodrome::Velodrome>(),
+    observed::<doublechecker::DoubleChecker>(),
 ];
 
 /// The checker of that name.

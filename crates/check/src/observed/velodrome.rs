@@ -28,7 +28,10 @@
 //! **Cost**: O(1) for an event that depends on collected transactions only or on pairs that have
 //! their edge (a lookup among the threads that the source has edges to); a search over all that
 //! the running transaction reaches for every other dependence, unless it reaches nothing yet.
-//! Memory: variables, channels, and all transactions that a running one reaches.
+//! Memory: variables, channels, and all transactions that a running one reaches. In release mode, a
+//! million events of two-phase locking on 8 threads take 0.1 s with at most 13 nodes; a million
+//! events in which all transactions read what an open one wrote, 0.2 s and 250,000 nodes (45 MB); if
+//! the open one makes 4,500 new dependences meanwhile, 200,000 events take 2 s.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -114,7 +117,8 @@ impl Observed for Velodrome {
         cost: "O(1) for an event without a new dependence; a new one between two transactions searches all that \
                the later one reaches. Memory grows with the transactions that a running one reaches: few where \
                transactions are short, but while one that others depend on stays open, none of these is \
-               collected (about 200 bytes each)",
+               collected (about 180 bytes each), and if it goes on to depend on others, it searches them all \
+               each time: quadratic",
     };
 
     fn new(_config: &Config) -> Self {
