@@ -40,6 +40,7 @@ fn main() {
             println!("{name}: {events} events, {each:.1} ns each, {} KiB resident", resident());
         }
     }
+    println!("{name}: {events} events, {} KiB resident", resident());
     let Stats(figures) = checker.finish(&mut out);
     for (figure, value) in figures {
         println!("  {figure}: {value}");
