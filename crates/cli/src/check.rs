@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         spec: spec.as_ref(),
         instances: if args.all_instances { Instances::All } else { Instances::Folded },
         witnesses: match args.format {
-            Format::Text => Wanted::First(args.max_findings),
+            Format::Text => Wanted::Shown(args.max_findings),
             Format::Json => Wanted::All,
         },
         verify: if args.verify { Verify::Yes } else { Verify::No },

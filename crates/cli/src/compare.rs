@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
+use atomvet_check::Blame;
 use atomvet_check::registry::CHECKERS;
 use atomvet_trace::EventId;
 use serde::Serialize;
@@ -50,9 +51,10 @@ struct Row {
     name: &'static str,
     serializable: bool,
     first_cycle_event: Option<u64>,
-    blocks_blamed: u64,
-    missed: u64,
-    wrong: u64,
+    /// Null, like the next two, for an algorithm that judges the trace only.
+    blocks_blamed: Option<u64>,
+    missed: Option<u64>,
+    wrong: Option<u64>,
     cycles_without_blame: u64,
     stats: json::Map<u64>,
     seconds: f64,
@@ -115,17 +117,18 @@ fn entry(examined: &Examined) -> TraceEntry {
 fn row(verdict: &Verdict, exact: &Verdict) -> Row {
     let blamed = blamed(verdict, |_| true);
     let violated = self::blamed(exact, |_| true);
-    let held_to = match verdict.info.name == exact.info.name {
-        true => violated.clone(),
-        false => self::blamed(exact, |outermost| outermost),
+    let held_to = match verdict.info.blame {
+        Blame::Exact => violated.clone(),
+        Blame::Some | Blame::More | Blame::None => self::blamed(exact, |outermost| outermost),
     };
+    let judged = |number: usize| (verdict.info.blame != Blame::None).then_some(number as u64);
     Row {
         name: verdict.info.name,
         serializable: verdict.first_cycle.is_none(),
         first_cycle_event: verdict.first_cycle.map(|at| at.0),
-        blocks_blamed: blamed.len() as u64,
-        missed: held_to.difference(&blamed).count() as u64,
-        wrong: blamed.difference(&violated).count() as u64,
+        blocks_blamed: judged(blamed.len()),
+        missed: judged(held_to.difference(&blamed).count()),
+        wrong: judged(blamed.difference(&violated).count()),
         cycles_without_blame: verdict.violations.iter().filter(|v| v.finding.block.is_none()).count() as u64,
         stats: json::Map::from(&verdict.stats),
         seconds: verdict.seconds,
@@ -144,6 +147,10 @@ fn blamed(verdict: &Verdict, wanted: impl Fn(bool) -> bool) -> HashSet<EventId> 
         .collect()
 }
 
+fn or_dash(number: Option<u64>) -> String {
+    number.map_or("-".to_owned(), grouped)
+}
+
 fn table(entry: &TraceEntry) -> String {
     let coverage = &entry.coverage;
     let partial =
@@ -160,10 +167,10 @@ fn table(entry: &TraceEntry) -> String {
             vec![
                 row.name.to_owned(),
                 if row.serializable { "yes" } else { "no" }.to_owned(),
-                row.first_cycle_event.map_or("-".to_owned(), grouped),
-                grouped(row.blocks_blamed),
-                grouped(row.missed),
-                grouped(row.wrong),
+                or_dash(row.first_cycle_event),
+                or_dash(row.blocks_blamed),
+                or_dash(row.missed),
+                or_dash(row.wrong),
                 seconds(row.seconds),
                 bytes(row.peak_bytes),
             ]
@@ -179,6 +186,10 @@ fn table(entry: &TraceEntry) -> String {
         ("time", Align::Right),
         ("peak memory", Align::Right),
     ];
-    let note = format!("missed and wrong: outermost blocks, against {}, which is exact\n", entry.exact);
+    let note = format!(
+        "blocks blamed, missed and wrong: by instance, against {}, which is exact; the others know outermost\n\
+         blocks only; - where an algorithm judges the trace and no blocks\n",
+        entry.exact
+    );
     heading + &grid(2, &columns, &rows) + &note
 }

@@ -40,7 +40,7 @@ fn story() -> anyhow::Result<String> {
         discipline: Discipline::Strict,
         spec: None,
         instances: Instances::Folded,
-        witnesses: Wanted::All,
+        witnesses: Wanted::Shown(usize::MAX),
         verify: Verify::Yes,
         serial_order: Serial::No,
     };

@@ -11,18 +11,18 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
 use atomvet_check::registry::Entry;
-use atomvet_check::verify::{self, Verifier};
-use atomvet_check::witness::{Replay, Request, SerialOrder, Witness};
+use atomvet_check::verify;
+use atomvet_check::witness::{SerialOrder, Witness};
 use atomvet_check::{Block, Config, Finding, Findings, Info, Stats};
 use atomvet_trace::wellformed::Discipline;
 use atomvet_trace::{Error, Event, EventId, Names, Op, SiteId};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::interrupt;
 use crate::meter::Meter;
-use crate::pipeline::{self, Interrupted, Partial, Pass, Reading, Until};
+use crate::pipeline::{self, Pass, Reading, Until};
 use crate::spec::Spec;
 use crate::spool::Source;
+use crate::why;
 
 /// What to look for, and how.
 pub(crate) struct Options<'a> {
@@ -58,9 +58,9 @@ pub(crate) enum Instances {
 pub(crate) enum Wanted {
     /// None.
     None,
-    /// The first so many of each algorithm.
-    First(usize),
-    /// All.
+    /// The first so many of each algorithm, for people: with what their events are.
+    Shown(usize),
+    /// All, for programs: as numbers.
     All,
 }
 
@@ -196,7 +196,7 @@ pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Exam
     })?;
     let mut verdicts: Vec<Verdict> = running.into_iter().map(|r| r.finish(options, &pass.names)).collect();
     let serial_order = serial.map(|(order, events)| finish_serial(order, &events, options));
-    let scene = explain(source, options, &mut pass, &mut verdicts)?;
+    let scene = why::explain(source, options, &mut pass, &mut verdicts)?;
     let seconds = started.elapsed().as_secs_f64();
     Ok(Examined { trace: source.given.clone(), pass, verdicts, scene, serial_order, seconds })
 }
@@ -309,135 +309,4 @@ fn finish_serial(order: SerialOrder, events: &[Event], options: &Options<'_>) ->
         order.into_iter().filter_map(with_event).collect()
     });
     SerialResult { order, judgement }
-}
-
-/// Passes 2 and 3: gives every violation that is shown its witness.
-fn explain(
-    source: &mut Source,
-    options: &Options<'_>,
-    pass: &mut Pass,
-    verdicts: &mut [Verdict],
-) -> Result<Scene, Error> {
-    let shown = match options.witnesses {
-        Wanted::None => 0,
-        Wanted::First(number) => number,
-        Wanted::All => usize::MAX,
-    };
-    // Algorithms often find the same; each request is made once.
-    let mut requests: Vec<Request> = Vec::new();
-    let mut index: HashMap<(Option<EventId>, EventId, EventId), usize> = HashMap::new();
-    let mut end = 0;
-    for violation in verdicts.iter().flat_map(|v| v.violations.iter().take(shown)) {
-        let Finding { block, transaction, event, .. } = violation.finding;
-        index.entry((block.map(|b| b.begin), transaction.begin, event.at)).or_insert_with(|| {
-            requests.push(Request { block, transaction, event: event.at });
-            requests.len() - 1
-        });
-        end = end.max(event.at.0 + 1);
-    }
-    if requests.is_empty() {
-        return Ok(Scene::default());
-    }
-    let interrupted = if interrupt::requested() { Interrupted::Before } else { Interrupted::Never };
-    let until = Until::Event(EventId(end), interrupted);
-    let reading = Reading { discipline: options.discipline, spec: options.spec, until };
-
-    let mut replay = Replay::new(&options.config, &requests);
-    let again = pipeline::run(source, reading, |batch| replay.events(batch.first(), &batch.events))?;
-    if again.partial == Some(Partial::Interrupted) {
-        pass.partial.get_or_insert(Partial::Unexplained);
-        return Ok(Scene::default());
-    }
-    if again.tally.events < end {
-        return Err(changed_error(&source.given, end));
-    }
-    let witnesses = replay.finish();
-
-    let found: Vec<Witness> = witnesses.iter().flatten().cloned().collect();
-    let mut verifier = (options.verify == Verify::Yes).then(|| Verifier::new(&options.config, &found));
-    let mut stage = Stage::new(&found, &requests);
-    let again = pipeline::run(source, reading, |batch| {
-        stage.events(batch.first(), &batch.events);
-        if let Some(verifier) = &mut verifier {
-            verifier.events(batch.first(), &batch.events);
-        }
-    })?;
-    if again.partial == Some(Partial::Interrupted) {
-        pass.partial.get_or_insert(Partial::Unexplained);
-        return Ok(Scene::default());
-    }
-    let mut judgements = verifier.map(|verifier| verifier.finish().into_iter());
-    let results: Vec<(Option<Witness>, Option<Judgement>)> = witnesses
-        .into_iter()
-        .map(|witness| match (&witness, &mut judgements) {
-            (_, None) => (witness, None),
-            (Some(_), Some(judgements)) => (witness, judgements.next()),
-            (None, Some(_)) => (None, Some(Err("no witness was found".to_owned()))),
-        })
-        .collect();
-    for violation in verdicts.iter_mut().flat_map(|v| v.violations.iter_mut().take(shown)) {
-        let Finding { block, transaction, event, .. } = violation.finding;
-        if let Some(&request) = index.get(&(block.map(|b| b.begin), transaction.begin, event.at)) {
-            (violation.witness, violation.judgement) = results[request].clone();
-        }
-    }
-    Ok(stage.scene)
-}
-
-fn changed_error(file: &str, expected: u64) -> Error {
-    Error {
-        file: file.to_owned(),
-        place: atomvet_trace::Place::Whole,
-        kind: atomvet_trace::ErrorKind::Io,
-        problem: format!("has fewer than {expected} events now: it changed while it was checked"),
-        help: "check it again once nobody writes to it".to_owned(),
-    }
-}
-
-/// Collects what witnesses speak of.
-struct Stage {
-    wanted: Vec<EventId>,
-    next: usize,
-    /// Per thread, its outermost block and how many are open.
-    open: Vec<(Option<Block>, u32)>,
-    scene: Scene,
-}
-
-impl Stage {
-    fn new(witnesses: &[Witness], requests: &[Request]) -> Stage {
-        let steps = witnesses.iter().flat_map(|w| &w.steps).flat_map(|step| [step.from, step.to]);
-        let ends = requests
-            .iter()
-            .flat_map(|r| r.block.map(|b| b.begin).into_iter().chain([r.transaction.begin, r.event]));
-        let mut wanted: Vec<EventId> = steps.chain(ends).collect();
-        wanted.sort_unstable();
-        wanted.dedup();
-        Stage { wanted, next: 0, open: Vec::new(), scene: Scene::default() }
-    }
-
-    fn events(&mut self, first: EventId, events: &[Event]) {
-        for (at, &event) in (first.0..).map(EventId).zip(events) {
-            let thread = event.thread.index();
-            if thread >= self.open.len() {
-                self.open.resize(thread + 1, (None, 0));
-            }
-            let (outermost, depth) = &mut self.open[thread];
-            if let Op::Begin(region) = event.op {
-                if *depth == 0 {
-                    *outermost = Some(Block { begin: at, thread: event.thread, region, site: event.site });
-                }
-                *depth += 1;
-            }
-            if self.wanted.get(self.next) == Some(&at) {
-                self.scene.0.insert(at, (event, *outermost));
-                self.next += 1;
-            }
-            if event.op == Op::End {
-                *depth = depth.saturating_sub(1);
-                if *depth == 0 {
-                    *outermost = None;
-                }
-            }
-        }
-    }
 }

@@ -31,6 +31,7 @@ mod suggest;
 mod tally;
 mod text;
 mod visible;
+mod why;
 mod writer;
 
 use std::process::ExitCode;

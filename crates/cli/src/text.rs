@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use atomvet_check::witness::{Because, Step, Touch, Witness};
-use atomvet_check::{Block, Strength};
+use atomvet_check::{Blame, Block, Strength};
 use atomvet_trace::{Event, EventId, Mode, Names, Op, RegionId, ThreadId, UpdateKind};
 
 use crate::examine::{Examined, Scene, Verdict, Violation, op_kind, site};
@@ -101,6 +101,9 @@ fn detail(text: &mut String, violation: &Violation, examined: &Examined) {
         put!(text, "   fingerprint {:016x}", violation.fingerprint);
         return;
     };
+    if finding.block.is_some() && witness.block.is_none() {
+        put!(text, "   (this algorithm blames the block for completing a cycle; alone it could be atomic)");
+    }
     let shape = witness.shape();
     text.push_str(&paragraph("   ", &format!("{}: {}", shape.name(), shape.meaning())));
     text.push('\n');
@@ -322,6 +325,7 @@ fn verdicts(text: &mut String, examined: &Examined) {
                 Some(at) => format!("trace: NOT serializable, known at event {}", grouped(at.0)),
             };
             let blocks = match (verdict.blocks_blamed(), verdict.first_cycle) {
+                _ if verdict.info.blame == Blame::None => "blocks: not judged".to_owned(),
                 (0, None) => "blocks: no violation".to_owned(),
                 (0, Some(_)) => "blocks: none blamed".to_owned(),
                 (number, _) => format!("blocks: {} violated", grouped(number)),
