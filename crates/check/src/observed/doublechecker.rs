@@ -51,7 +51,7 @@ use smallvec::SmallVec;
 
 use self::replay::{Action, Entry, Log};
 use crate::graph::{Graph, NodeId, NodeRef, slot};
-use crate::{Access, Block, Channel, Config, Findings, Here, Info, Kind, Observed, Rules, Stats};
+use crate::{Access, Blame, Block, Channel, Config, Findings, Here, Info, Kind, Observed, Rules, Stats};
 
 /// See the head of this file.
 #[derive(Debug)]
@@ -181,6 +181,8 @@ impl Observed for DoubleChecker {
         guarantee: "exact about whether the trace is serializable and about the first event at which it is not; \
                     every outermost block that is not atomic is blamed, and with them blocks that complete a \
                     cycle but are atomic",
+        blame: Blame::More,
+        tells_first_event: true,
         cost: "O(1) where the ownership of an object does not change; at the end of a transaction, a walk over the \
                finished ones that it reaches. Memory grows with the accesses (32 bytes each) of all transactions \
                that a running one reaches in the imprecise graph: where threads often take objects from each other, \
