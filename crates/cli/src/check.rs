@@ -12,7 +12,7 @@ use crate::pipeline::{Partial, Pass};
 use crate::spec::Spec;
 use crate::spool::{Again, Source};
 use crate::status::Status;
-use crate::{Format, algorithms, json, say, text};
+use crate::{Format, algorithms, interrupt, json, say, text};
 
 /// How traces are understood, whatever is done with them.
 #[derive(clap::Args, Debug, Clone, Copy)]
@@ -99,6 +99,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let mut entries = Vec::new();
     for path in &args.traces {
         let given = path.to_string_lossy();
+        if interrupt::requested() {
+            status = Status::BadInput;
+            say::note(format!("{given}: was not looked at: interrupted"));
+            entries.push(json::Entry::Failed(json::Failed::interrupted(&given)));
+            continue;
+        }
         match Source::new(path, Again::Yes).and_then(|mut source| examine(&mut source, &options)) {
             Ok(examined) => {
                 status = status.max(judge(&examined, spec.as_ref()));

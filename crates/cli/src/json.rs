@@ -92,6 +92,22 @@ impl Failed {
     }
 }
 
+impl Failed {
+    /// A trace that was not looked at, because the command was interrupted before.
+    pub(crate) fn interrupted(trace: &str) -> Failed {
+        let problem = "was not looked at: interrupted".to_owned();
+        let error = Error {
+            file: trace.to_owned(),
+            place: Place::Whole,
+            kind: ErrorKind::Io,
+            problem,
+            help: "check it again".to_owned(),
+        };
+        let failed = Failed::new(trace, &error);
+        Failed { error: ErrorEntry { kind: "interrupted", ..failed.error }, ..failed }
+    }
+}
+
 /// A trace that was checked.
 #[derive(Serialize)]
 pub(crate) struct TraceEntry {

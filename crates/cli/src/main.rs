@@ -36,6 +36,7 @@ mod writer;
 
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::status::Status;
@@ -99,8 +100,8 @@ Examples:
   atomvet check --spec spec.toml --format json -o report.json run1.atv run2.atv
   zcat trace.gz | atomvet check -
 
-A bad trace among several is reported and the others are still checked. Ctrl-C reports what was found so
-far, marked partial; a second Ctrl-C ends at once.";
+A bad trace among several is reported and the others are still checked.
+Ctrl-C reports what was found so far, marked partial; a second Ctrl-C ends at once.";
 
 const COMPARE_HELP: &str = "\
 Example:
@@ -138,6 +139,11 @@ pub(crate) enum Format {
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
+        Err(help) if help.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            // Nobody reads it any more if this fails.
+            let _ = help.print();
+            return Status::BadInput.into();
+        }
         Err(error) if error.use_stderr() => {
             let message = error.render().to_string();
             say::error(message.trim_start_matches("error: ").trim_end());

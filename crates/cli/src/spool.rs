@@ -7,12 +7,16 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use atomvet_trace::{Error, ErrorKind, Input, Place};
 
 use crate::interrupt;
+
+/// Whether standard input was opened already: there is only one.
+static STDIN_TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Whether a trace will be read a second time.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,6 +83,9 @@ impl Source {
             Kind::Embedded(bytes) => Input::from_reader(name, Box::new(*bytes)),
             Kind::Pipe(path) => {
                 let bytes: Box<dyn Read + Send> = match path {
+                    None if STDIN_TAKEN.swap(true, Ordering::Relaxed) => {
+                        return Err(input_error(name, "was read already".into(), "give - once only"));
+                    }
                     None => Box::new(io::stdin()),
                     Some(path) => Box::new(File::open(path).map_err(|e| {
                         input_error(

@@ -43,6 +43,27 @@ fn bad_inputs_are_refused_with_their_place() {
 }
 
 #[test]
+fn standard_input_is_read_once() {
+    atomvet_with(&["check", "-", "-"], trace(LOST).as_bytes())
+        .ends_with(2)
+        .prints("deposit is not atomic")
+        .complains("give - once only");
+}
+
+#[test]
+fn a_named_pipe_is_read_like_standard_input() {
+    let files = Files::new(&[("lost.std", &trace(LOST))]);
+    let pipe = files.at("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
+    assert!(made.success());
+    let child = command(&["check", "--verify", &pipe]).spawn().expect("starts");
+    std::fs::write(&pipe, trace(LOST)).expect("writes");
+    let (status, out, err) = end(child);
+    assert_eq!(status, Some(1), "{err}");
+    assert!(out.contains("lost update") && out.contains("verified"), "{out}");
+}
+
+#[test]
 fn a_newer_version_is_named() {
     let files = Files::new(&[("good.std", &trace(LOST))]);
     let binary = files.at("good.atv");
