@@ -1,6 +1,6 @@
 //! What is wrong with an input, where, and what to do about it.
 
-use std::fmt;
+use std::{fmt, io};
 
 /// Bad input. Displayed as `file:line:column: problem; what to do`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,6 +46,21 @@ pub enum Place {
 }
 
 impl std::error::Error for Error {}
+
+impl Error {
+    /// The input cannot be read on from `place`. Readers of compressed data say by the kind of
+    /// the error that it ends too early ([`io::ErrorKind::UnexpectedEof`]) or is damaged
+    /// ([`io::ErrorKind::InvalidData`]); everything else is trouble with the file or pipe.
+    pub fn reading(file: &str, place: Place, error: &io::Error, events: u64) -> Error {
+        let (kind, help) = match error.kind() {
+            io::ErrorKind::UnexpectedEof => (ErrorKind::Truncated, "it was cut off: copy or record it again"),
+            io::ErrorKind::InvalidData => (ErrorKind::Syntax, "it is damaged: copy or record it again"),
+            _ => (ErrorKind::Io, "check the file or pipe it comes from"),
+        };
+        let problem = format!("cannot read on after {events} events: {error}");
+        Error { file: file.to_owned(), place, kind, problem, help: help.to_owned() }
+    }
+}
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,43 +1,304 @@
 //! Opens a trace, whatever it is: text or binary, plain, gzip or zstd, file or pipe. The format is
-//! recognised by content, never by name.
+//! recognised by content, never by name. And writes either format.
+//!
+//! ```text
+//! file ──► count bytes ──► [gzip] ──► [zstd] ──► text | binary ──► blocks of Event
+//! ```
 
-use std::io::Read;
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{Error, Event, Names, Place};
+use flate2::bufread::MultiGzDecoder;
+
+use crate::{Error, ErrorKind, Event, Names, Place, binary, std_text};
+
+type Source = Box<dyn Read + Send>;
+
+/// How a trace is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// See [`std_text`].
+    Text,
+    /// See [`binary`].
+    Binary,
+}
 
 /// A trace being read, block by block.
-pub struct Input {}
+pub struct Input {
+    reader: Reader,
+    /// Counted below all decompression.
+    bytes_read: Arc<AtomicU64>,
+}
+
+enum Reader {
+    Text(std_text::Reader<Source>),
+    Binary(binary::Reader<Source>),
+}
 
 impl Input {
     /// Opens a file.
-    pub fn open(_path: &Path) -> Result<Input, Error> {
-        todo!()
+    pub fn open(path: &Path) -> Result<Input, Error> {
+        let name = path.display().to_string();
+        let failed = |problem: String, help: &str| Error {
+            file: name.clone(),
+            place: Place::Whole,
+            kind: ErrorKind::Io,
+            problem,
+            help: help.to_owned(),
+        };
+        let file = File::open(path).map_err(|error| {
+            let help = match error.kind() {
+                io::ErrorKind::NotFound => "check the name",
+                io::ErrorKind::PermissionDenied => "check who may read it",
+                _ => "check that it can be read",
+            };
+            failed(format!("cannot open the trace: {error}"), help)
+        })?;
+        // A directory opens, but cannot be read.
+        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            let problem = "found a directory, expected a trace".to_owned();
+            return Err(failed(problem, "name the files in it"));
+        }
+        Input::from_reader(&name, Box::new(file))
     }
 
-    /// Reads from a pipe. `name` is what errors call it.
-    pub fn from_reader(_name: &str, _bytes: Box<dyn Read + Send>) -> Result<Input, Error> {
-        todo!()
+    /// Reads from a pipe. `name` is what errors call it. Waits for the first bytes, by which the
+    /// format is recognised.
+    pub fn from_reader(name: &str, bytes: Box<dyn Read + Send>) -> Result<Input, Error> {
+        let bytes_read = Arc::new(AtomicU64::new(0));
+        let mut source: Source = Box::new(Counted { source: bytes, count: Arc::clone(&bytes_read) });
+        let mut layers = Vec::new();
+        let failed = |error| Error::reading(name, Place::Whole, &error, 0);
+        loop {
+            let (contents, sniffed) = sniff(source).map_err(failed)?;
+            let packing = match contents {
+                Contents::Text => {
+                    let reader = Reader::Text(std_text::Reader::new(name, sniffed));
+                    return Ok(Input { reader, bytes_read });
+                }
+                Contents::Binary => {
+                    let reader = Reader::Binary(binary::Reader::new(name, sniffed)?);
+                    return Ok(Input { reader, bytes_read });
+                }
+                Contents::Packed(packing) => packing,
+            };
+            if layers.contains(&packing) {
+                return Err(Error {
+                    file: name.to_owned(),
+                    place: Place::Whole,
+                    kind: ErrorKind::Syntax,
+                    problem: format!("found {0} inside {0}, expected a trace", packing.name()),
+                    help: "unpack it first".to_owned(),
+                });
+            }
+            layers.push(packing);
+            source = packing.unpack(sniffed).map_err(failed)?;
+        }
     }
 
     /// Replaces `block` by the next events; false when there are no more. Events are raw: see
     /// [`crate::wellformed`].
-    pub fn next_block(&mut self, _block: &mut Vec<Event>) -> Result<bool, Error> {
-        todo!()
+    ///
+    /// What is whole before an error is handed on first. After an error, every call returns it.
+    pub fn next_block(&mut self, block: &mut Vec<Event>) -> Result<bool, Error> {
+        match &mut self.reader {
+            Reader::Text(reader) => reader.next_block(block),
+            Reader::Binary(reader) => reader.next_block(block),
+        }
     }
 
     /// The names met so far.
     pub fn names(&self) -> &Names {
-        todo!()
+        match &self.reader {
+            Reader::Text(reader) => reader.names(),
+            Reader::Binary(reader) => reader.names(),
+        }
     }
 
-    /// Where event `index` of the last block stands.
-    pub fn place(&self, _index: usize) -> Place {
-        todo!()
+    /// Gives the names away.
+    pub fn into_names(self) -> Names {
+        match self.reader {
+            Reader::Text(reader) => reader.into_names(),
+            Reader::Binary(reader) => reader.into_names(),
+        }
+    }
+
+    /// Where event `index` of the last block stands. Lines and offsets are those of the trace
+    /// itself, unpacked.
+    pub fn place(&self, index: usize) -> Place {
+        match &self.reader {
+            Reader::Text(reader) => reader.place(index),
+            Reader::Binary(reader) => reader.place(index),
+        }
     }
 
     /// Bytes consumed from the file or pipe so far (compressed bytes, if it is compressed).
     pub fn bytes_read(&self) -> u64 {
-        todo!()
+        self.bytes_read.load(Ordering::Relaxed)
+    }
+
+    /// How the trace is stored, below any compression.
+    pub fn format(&self) -> Format {
+        match self.reader {
+            Reader::Text(_) => Format::Text,
+            Reader::Binary(_) => Format::Binary,
+        }
     }
 }
+
+/// A trace being written in either format.
+pub enum Output<W: Write> {
+    /// See [`std_text`].
+    Text(std_text::Writer<W>),
+    /// See [`binary`].
+    Binary(Box<binary::Writer<W>>),
+}
+
+impl<W: Write> Output<W> {
+    /// Starts a trace in `sink`, which needs no buffer of its own.
+    pub fn new(format: Format, sink: W) -> io::Result<Self> {
+        Ok(match format {
+            Format::Text => Output::Text(std_text::Writer::new(sink)),
+            Format::Binary => Output::Binary(Box::new(binary::Writer::new(sink)?)),
+        })
+    }
+
+    /// Appends events. `names` only ever grows from call to call. Re-entrant lock operations are
+    /// written as plain ones, and [`crate::Op::Skip`] is left out. A name that the format cannot
+    /// express is an error of kind [`io::ErrorKind::InvalidData`].
+    pub fn write(&mut self, names: &Names, events: &[Event]) -> io::Result<()> {
+        match self {
+            Output::Text(writer) => writer.write(names, events),
+            Output::Binary(writer) => writer.write(names, events),
+        }
+    }
+
+    /// Hands everything on to the sink, and flushes it: for a reader at the other end of a pipe.
+    pub fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Output::Text(writer) => writer.flush(),
+            Output::Binary(writer) => writer.flush(),
+        }
+    }
+
+    /// Writes what is left and gives the sink back.
+    pub fn finish(self) -> io::Result<W> {
+        match self {
+            Output::Text(writer) => writer.finish(),
+            Output::Binary(writer) => writer.finish(),
+        }
+    }
+}
+
+/// What the first bytes of an input announce.
+enum Contents {
+    Packed(Packing),
+    Text,
+    Binary,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Packing {
+    Gzip,
+    Zstd,
+}
+
+impl Packing {
+    fn name(self) -> &'static str {
+        match self {
+            Packing::Gzip => "gzip",
+            Packing::Zstd => "zstd",
+        }
+    }
+
+    fn unpack(self, packed: Source) -> io::Result<Source> {
+        let bytes: Source = match self {
+            Packing::Gzip => Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, packed))),
+            Packing::Zstd => Box::new(zstd::stream::read::Decoder::new(packed)?),
+        };
+        Ok(Box::new(Unpacked { bytes, packing: self }))
+    }
+}
+
+/// Looks at the first bytes without consuming them.
+fn sniff(mut source: Source) -> io::Result<(Contents, Source)> {
+    let mut first = Vec::new();
+    let mut start = [0; binary::MAGIC.len()];
+    while first.len() < start.len() {
+        let wanted = start.len() - first.len();
+        match source.read(&mut start[..wanted]) {
+            Ok(0) => break,
+            Ok(count) => first.extend_from_slice(&start[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    // A binary trace that was cut off inside its first bytes is still one. No text starts so.
+    let contents = if !first.is_empty() && binary::MAGIC.starts_with(&first) {
+        Contents::Binary
+    } else if first.starts_with(&[0x1f, 0x8b]) {
+        Contents::Packed(Packing::Gzip)
+    } else if first.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        Contents::Packed(Packing::Zstd)
+    } else {
+        Contents::Text
+    };
+    Ok((contents, Box::new(Cursor::new(first).chain(source))))
+}
+
+/// Counts what passes through.
+struct Counted {
+    source: Source,
+    count: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.source.read(buffer)?;
+        self.count.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// What a decompressor gives, with errors as [`Error::reading`] wants them.
+struct Unpacked {
+    bytes: Source,
+    packing: Packing,
+}
+
+impl Read for Unpacked {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.bytes.read(buffer).map_err(|error| {
+            let named = error.get_ref().is_some_and(|inner| inner.is::<Named>());
+            if error.kind() == io::ErrorKind::Interrupted || error.raw_os_error().is_some() || named {
+                return error;
+            }
+            let packing = self.packing.name();
+            match error.kind() {
+                io::ErrorKind::UnexpectedEof => {
+                    io::Error::new(error.kind(), Named(format!("the {packing} data ends too early")))
+                }
+                // The decompressors have no kind of their own for this.
+                _ => io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    Named(format!("the {packing} data is damaged ({error})")),
+                ),
+            }
+        })
+    }
+}
+
+/// The words for an error, which an outer layer leaves alone.
+#[derive(Debug)]
+struct Named(String);
+
+impl std::fmt::Display for Named {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Named {}

@@ -15,10 +15,12 @@ pub mod event;
 pub mod r#gen;
 pub mod input;
 pub mod names;
+pub mod objects;
+mod opcode;
 pub mod std_text;
 pub mod wellformed;
 
 pub use error::{Error, ErrorKind, Place};
 pub use event::{BarrierId, Event, EventId, LockId, Mode, Op, RegionId, SiteId, ThreadId, UpdateKind, VarId};
-pub use input::Input;
+pub use input::{Format, Input, Output};
 pub use names::Names;

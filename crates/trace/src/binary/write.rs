@@ -1,0 +1,188 @@
+//! Writes the binary format.
+
+use std::io::{self, Write};
+
+use xxhash_rust::xxh3::xxh3_64;
+use zstd::bulk::Compressor;
+
+use super::{BlockHeader, EVENTS, EVENTS_PER_BLOCK, LONGEST_NAME, Limits, file_header, seal};
+use crate::names::{Id, Table};
+use crate::{Event, Names, opcode};
+
+/// Names are put into a block of their own beyond this many bytes, so that blocks stay small.
+const NAMES_PER_BLOCK: usize = 1 << 20;
+
+/// Writes a trace. Call [`Writer::finish`]: a trace without its end marker counts as cut off.
+pub struct Writer<W> {
+    sink: W,
+    compressor: Compressor<'static>,
+    /// Columns of the events that wait for their block to be full.
+    codes: Vec<u8>,
+    threads: Vec<u32>,
+    targets: Vec<u32>,
+    sites: Vec<u32>,
+    /// Per kind of name, those that wait.
+    names: [NewNames; 6],
+    /// Blocks written.
+    blocks: u32,
+    /// Events written.
+    events: u64,
+    /// Kept for their memory.
+    unpacked: Vec<u8>,
+    packed: Vec<u8>,
+}
+
+#[derive(Default)]
+struct NewNames {
+    /// How many names of this kind were taken over so far, waiting or written.
+    known: usize,
+    /// How many of them wait, and their bytes, each with its length in front.
+    waiting: u32,
+    bytes: Vec<u8>,
+}
+
+impl<W: Write> Writer<W> {
+    /// Starts a trace.
+    pub fn new(mut sink: W) -> io::Result<Self> {
+        sink.write_all(&file_header())?;
+        Ok(Writer {
+            sink,
+            compressor: Compressor::new(1)?,
+            codes: Vec::new(),
+            threads: Vec::new(),
+            targets: Vec::new(),
+            sites: Vec::new(),
+            names: Default::default(),
+            blocks: 0,
+            events: 0,
+            unpacked: Vec::new(),
+            packed: Vec::new(),
+        })
+    }
+
+    /// Appends events, and all names that are new. `names` only ever grows from call to call.
+    /// An event whose id has no name, and a name that is empty or longer than
+    /// [`LONGEST_NAME`], is an error of kind [`io::ErrorKind::InvalidData`].
+    pub fn write(&mut self, names: &Names, events: &[Event]) -> io::Result<()> {
+        self.add_names(0, &names.threads)?;
+        self.add_names(1, &names.variables)?;
+        self.add_names(2, &names.locks)?;
+        self.add_names(3, &names.barriers)?;
+        self.add_names(4, &names.regions)?;
+        self.add_names(5, &names.sites)?;
+        let limits = Limits::new(names);
+        for event in events {
+            let Some((code, target)) = opcode::encode(event.op) else { continue };
+            // No site is the largest id there is; it becomes 0.
+            let site = event.site.0.wrapping_add(1);
+            if !limits.allow(code, event.thread.0, target, site) {
+                return Err(invalid(format!("{event:?} has an id without a name")));
+            }
+            self.codes.push(code);
+            self.threads.push(event.thread.0);
+            self.targets.push(target);
+            self.sites.push(site);
+            if self.codes.len() == EVENTS_PER_BLOCK {
+                self.flush_block()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what waits, as a block of its own, and flushes the sink: for a reader at the other
+    /// end of a pipe.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.flush_block()?;
+        self.sink.flush()
+    }
+
+    /// Writes what waits and the end marker, and gives the sink back.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.flush_block()?;
+        self.sink.write_all(&seal::end(self.blocks, self.events))?;
+        self.sink.flush()?;
+        Ok(self.sink)
+    }
+
+    fn add_names<I: Id>(&mut self, kind: usize, table: &Table<I>) -> io::Result<()> {
+        while self.names[kind].known < table.len() {
+            let new = &mut self.names[kind];
+            let name = table.get(I::from_index(new.known as u32));
+            if name.is_empty() || name.len() > LONGEST_NAME {
+                return Err(invalid(format!("a name of {} bytes cannot be written", name.len())));
+            }
+            put_number(&mut new.bytes, name.len() as u32);
+            new.bytes.extend_from_slice(name.as_bytes());
+            new.known += 1;
+            new.waiting += 1;
+            if self.names.iter().map(|names| names.bytes.len()).sum::<usize>() >= NAMES_PER_BLOCK {
+                self.flush_block()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush_block(&mut self) -> io::Result<()> {
+        let names = self.names.iter().map(|names| names.waiting).sum();
+        if self.codes.is_empty() && names == 0 {
+            return Ok(());
+        }
+        let unpacked = &mut self.unpacked;
+        unpacked.clear();
+        for names in &mut self.names {
+            put_number(unpacked, names.waiting);
+            unpacked.append(&mut names.bytes);
+            names.waiting = 0;
+        }
+        unpacked.extend_from_slice(&self.codes);
+        for column in [&self.threads, &self.targets, &self.sites] {
+            put_column(unpacked, column);
+        }
+        self.packed.clear();
+        self.packed.reserve(zstd::zstd_safe::compress_bound(unpacked.len()));
+        self.compressor.compress_to_buffer(unpacked, &mut self.packed)?;
+        let header = BlockHeader {
+            tag: EVENTS,
+            number: self.blocks,
+            events: self.codes.len() as u32,
+            names,
+            packed: self.packed.len() as u32,
+            unpacked: unpacked.len() as u32,
+            first: self.events,
+            checksum: xxh3_64(&self.packed),
+        };
+        self.sink.write_all(&header.to_bytes())?;
+        self.sink.write_all(&self.packed)?;
+        self.blocks = self.blocks.checked_add(1).ok_or_else(|| invalid("too many blocks".to_owned()))?;
+        self.events += self.codes.len() as u64;
+        self.codes.clear();
+        self.threads.clear();
+        self.targets.clear();
+        self.sites.clear();
+        Ok(())
+    }
+}
+
+/// Seven bits per byte, the lowest first; the high bit says that more follow.
+fn put_number(out: &mut Vec<u8>, mut number: u32) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// As many planes of bytes as the largest value needs, the lowest bytes first. High planes are
+/// nearly constant and cost nearly nothing once compressed.
+fn put_column(out: &mut Vec<u8>, values: &[u32]) {
+    let all = values.iter().fold(0, |all, value| all | value);
+    let planes = (u32::BITS - all.leading_zeros()).div_ceil(8);
+    out.push(planes as u8);
+    for plane in 0..planes {
+        out.extend(values.iter().map(|value| (value >> (8 * plane)) as u8));
+    }
+}
+
+fn invalid(problem: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, problem)
+}

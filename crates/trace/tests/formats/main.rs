@@ -1,0 +1,6 @@
+//! The trace formats from outside: reading, writing, round trips, damage.
+
+mod binary;
+mod common;
+mod input;
+mod text;
