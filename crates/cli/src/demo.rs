@@ -46,8 +46,8 @@ fn story() -> anyhow::Result<String> {
     };
     let examined = examine(&mut Source::embedded(NAME, BANK.as_bytes()), &options)?;
     let mut text = "\
-A bank with two tellers, recorded while it ran. Every access of the balance is under the lock, so there is no
-data race. But deposit takes the lock twice, once to read and once to write:
+A bank with three tellers, recorded while it ran. Every access of the balance is under the lock, so
+there is no data race. But deposit takes the lock twice, once to read and once to write:
 
 "
     .to_owned();

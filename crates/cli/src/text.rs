@@ -313,11 +313,12 @@ fn verdicts(text: &mut String, examined: &Examined) {
         None => String::new(),
         Some(partial) => format!("; PARTIAL, {}", visible(&partial.reason())),
     };
-    put!(
-        text,
-        "verdicts on {} (observed: on this execution, as recorded{partial})",
-        visible(&examined.trace)
-    );
+    let nothing = match examined.pass.tally.nothing_observed() {
+        None => String::new(),
+        Some(nothing) => format!("; NOTHING OBSERVED, {}", nothing.name()),
+    };
+    let trace = visible(&examined.trace);
+    put!(text, "verdicts on {trace} (observed: on this execution, as recorded{partial}{nothing})");
     let rows: Vec<Vec<String>> = (examined.verdicts.iter())
         .map(|verdict| {
             let trace = match verdict.first_cycle {
