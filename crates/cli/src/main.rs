@@ -1,2 +1,176 @@
-//! The `atomvet` command.
-fn main() {}
+//! The `atomvet` command: owns all process I/O, exit statuses, progress and Ctrl-C.
+//!
+//! ```text
+//! spool ──► pipeline ──► examine ──► json | text ──► output
+//!            (reader thread, meter)      one file per command drives this
+//! ```
+
+mod algorithms;
+mod check;
+mod compare;
+mod convert;
+mod demo;
+mod examine;
+mod explain;
+mod generate;
+mod grid;
+mod interrupt;
+mod json;
+mod list;
+mod meter;
+mod output;
+mod pipeline;
+mod progress;
+mod refine;
+mod say;
+mod spec;
+mod spool;
+mod stats;
+mod status;
+mod suggest;
+mod tally;
+mod text;
+mod visible;
+mod why;
+mod writer;
+
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::status::Status;
+
+#[global_allocator]
+static ALLOCATOR: meter::Counting = meter::Counting;
+
+/// Tells whether the code you believe to be atomic really is.
+///
+/// Reads recorded executions of multithreaded programs and checks whether the blocks that should
+/// be atomic were: exactly, with the interleaving that broke them and the reason for every step.
+#[derive(Parser, Debug)]
+#[command(name = "atomvet", version, propagate_version = true, subcommand_required = true, arg_required_else_help = true, after_help = AFTER_HELP)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Start here:
+  atomvet demo                        a bug in a small bank, found and explained
+  atomvet check trace.std             is every block atomic? (text or binary, .gz and .zst as well)
+  atomvet check --format json - < t   from a pipe, for a program
+  atomvet compare trace.std           every algorithm on one trace
+  atomvet refine a.std b.std -o spec.toml && atomvet check --spec spec.toml c.std
+
+Exit status: 0 clean; 1 violations; 2 wrong use or bad input; 3 nothing was observed
+(no events, no block, or one thread only). `atomvet explain` says what the words mean.";
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Check traces: which blocks are not atomic, and why
+    #[command(after_help = CHECK_HELP)]
+    Check(check::Args),
+    /// Run every algorithm on a trace and compare what they say and cost
+    #[command(after_help = COMPARE_HELP)]
+    Compare(compare::Args),
+    /// Print which blocks were seen violated and which not, as a specification
+    #[command(after_help = REFINE_HELP)]
+    Refine(refine::Args),
+    /// Print what a trace consists of
+    Stats(stats::Args),
+    /// Convert a trace between the text and the binary format
+    #[command(after_help = CONVERT_HELP)]
+    Convert(convert::Args),
+    /// Generate a trace: random or realistic, with or without a violation
+    #[command(after_help = GEN_HELP)]
+    Gen(generate::Args),
+    /// Explain a word of a report, a shape, an algorithm, an exit status
+    Explain(explain::Args),
+    /// List the algorithms: papers, guarantees, costs
+    List(list::Args),
+    /// Check a trace that ships with the program, and say what to try next
+    Demo(demo::Args),
+}
+
+const CHECK_HELP: &str = "\
+Examples:
+  atomvet check trace.std
+  atomvet check --algo regiontrack,velodrome --verify trace.atv
+  atomvet check --spec spec.toml --format json -o report.json run1.atv run2.atv
+  zcat trace.gz | atomvet check -
+
+A bad trace among several is reported and the others are still checked.
+Ctrl-C reports what was found so far, marked partial; a second Ctrl-C ends at once.";
+
+const COMPARE_HELP: &str = "\
+Example:
+  atomvet compare --format json trace.atv
+
+Missed and wrong count blocks by instance, against the exact algorithm.";
+
+const REFINE_HELP: &str = "\
+Example:
+  atomvet refine run1.atv run2.atv -o spec.toml
+  atomvet check --spec spec.toml run3.atv";
+
+const CONVERT_HELP: &str = "\
+Examples:
+  atomvet convert trace.std -o trace.atv
+  atomvet convert trace.atv -o - | head
+  atomvet convert --to text - -o trace.txt < trace.atv";
+
+const GEN_HELP: &str = "\
+Examples:
+  atomvet gen --seed 7 -o small.std
+  atomvet gen --mode two-phase --events 10000000 --threads 16 -o big.atv
+
+The same options and seed give the same bytes.";
+
+/// For whom a result is written.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Format {
+    /// For people.
+    Text,
+    /// For programs: documented in docs/json.md.
+    Json,
+}
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(help) if help.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            // Nobody reads it any more if this fails.
+            let _ = help.print();
+            return Status::BadInput.into();
+        }
+        Err(error) if error.use_stderr() => {
+            let message = error.render().to_string();
+            say::error(message.trim_start_matches("error: ").trim_end());
+            return Status::BadInput.into();
+        }
+        Err(help) => {
+            // Nobody reads it any more if this fails.
+            let _ = help.print();
+            return Status::Clean.into();
+        }
+    };
+    let run = interrupt::install().and_then(|()| match &arguments.command {
+        Command::Check(args) => check::run(args),
+        Command::Compare(args) => compare::run(args),
+        Command::Refine(args) => refine::run(args),
+        Command::Stats(args) => stats::run(args),
+        Command::Convert(args) => convert::run(args),
+        Command::Gen(args) => generate::run(args),
+        Command::Explain(args) => explain::run(args),
+        Command::List(args) => list::run(args),
+        Command::Demo(args) => demo::run(args),
+    });
+    match run {
+        Ok(status) => status.into(),
+        Err(error) => {
+            say::error(format!("{error:#}"));
+            Status::BadInput.into()
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Which checkers a user asks for.
+
+use anyhow::bail;
+use atomvet_check::registry::{self, CHECKERS, Entry};
+
+use crate::suggest::nearest;
+
+/// The name that stands for all checkers.
+const ALL: &str = "all";
+
+/// The checkers of these names, each once, in the order given.
+pub(crate) fn select(names: &[String]) -> anyhow::Result<Vec<&'static Entry>> {
+    if names.is_empty() {
+        return Ok(CHECKERS.iter().take(1).collect());
+    }
+    let mut selected: Vec<&'static Entry> = Vec::new();
+    for name in names.iter().map(|name| name.trim()) {
+        let found: Vec<&'static Entry> = if name == ALL {
+            CHECKERS.iter().collect()
+        } else if let Some(entry) = registry::find(name) {
+            vec![entry]
+        } else {
+            let known: Vec<&str> = CHECKERS.iter().map(|entry| entry.info.name).chain([ALL]).collect();
+            let suggestion = match nearest(name, known.iter().copied()) {
+                Some(near) => format!("; did you mean {near}?"),
+                None => String::new(),
+            };
+            bail!("no algorithm is called {name:?}{suggestion}; there are {}", known.join(", "));
+        };
+        for entry in found {
+            if !selected.iter().any(|other| other.info.name == entry.info.name) {
+                selected.push(entry);
+            }
+        }
+    }
+    Ok(selected)
+}

@@ -1,0 +1,182 @@
+//! `atomvet check`: are the blocks of these traces atomic?
+
+use std::path::PathBuf;
+
+use atomvet_check::Config;
+use atomvet_trace::Error;
+use atomvet_trace::wellformed::Discipline;
+
+use crate::examine::{Examined, Instances, Options, Serial, Verify, Wanted, examine};
+use crate::output::Output;
+use crate::pipeline::{Partial, Pass};
+use crate::spec::Spec;
+use crate::spool::{Again, Source};
+use crate::status::Status;
+use crate::{Format, algorithms, interrupt, json, say, text};
+
+/// How traces are understood, whatever is done with them.
+#[derive(clap::Args, Debug, Clone, Copy)]
+pub(crate) struct Understanding {
+    /// Repair broken lock, fork, join, begin and end discipline instead of refusing the trace;
+    /// every output counts the repairs
+    #[arg(long, help_heading = "How events are understood")]
+    pub(crate) lenient: bool,
+    /// A wait, join or barrier inside a block splits it: the pieces are judged
+    #[arg(long, help_heading = "How events are understood")]
+    pub(crate) split_at_waits: bool,
+    /// Two atomic updates of one kind (add, or, and, xor, min, max) do not conflict
+    #[arg(long, help_heading = "How events are understood")]
+    pub(crate) commuting_updates: bool,
+}
+
+impl Understanding {
+    /// For the checkers.
+    pub(crate) fn config(self) -> Config {
+        Config { commuting_updates: self.commuting_updates, split_at_waits: self.split_at_waits }
+    }
+
+    /// For the reader.
+    pub(crate) fn discipline(self) -> Discipline {
+        if self.lenient { Discipline::Lenient } else { Discipline::Strict }
+    }
+}
+
+/// Options of `check`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Traces, text or binary, plain or compressed; - is standard input
+    #[arg(required = true, value_name = "TRACE")]
+    traces: Vec<PathBuf>,
+    /// Algorithms, by name and with commas between, or all (see `atomvet list`) [default:
+    /// regiontrack]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "What is checked")]
+    algo: Vec<String>,
+    /// Check only the blocks that this specification lists (`atomvet refine` makes one)
+    #[arg(long, value_name = "FILE", help_heading = "What is checked")]
+    spec: Option<PathBuf>,
+    #[command(flatten)]
+    understanding: Understanding,
+    /// For people or for programs
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "What is shown")]
+    format: Format,
+    /// One finding per violating block instance instead of one per mistake with a count
+    #[arg(long, help_heading = "What is shown")]
+    all_instances: bool,
+    /// Show so many findings in detail (text only)
+    #[arg(long, value_name = "N", default_value_t = 20, help_heading = "What is shown")]
+    max_findings: usize,
+    /// Have an independent verifier confirm every witness and serial order that is shown
+    #[arg(long, help_heading = "What is shown")]
+    verify: bool,
+    /// For a serializable trace, show an equivalent serial order; memory grows with the trace
+    #[arg(long, help_heading = "What is shown")]
+    serial_order: bool,
+    /// Write the report to a file
+    #[arg(short, value_name = "FILE", help_heading = "What is shown")]
+    output: Option<PathBuf>,
+}
+
+/// Runs it.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
+    let algorithms = algorithms::select(&args.algo)?;
+    let spec = args.spec.as_deref().map(Spec::read).transpose()?;
+    let output = Output::create(args.output.as_deref(), &args.traces)?;
+    let options = Options {
+        algorithms,
+        config: args.understanding.config(),
+        discipline: args.understanding.discipline(),
+        spec: spec.as_ref(),
+        instances: if args.all_instances { Instances::All } else { Instances::Folded },
+        witnesses: match args.format {
+            Format::Text => Wanted::Shown(args.max_findings),
+            Format::Json => Wanted::All,
+        },
+        verify: if args.verify { Verify::Yes } else { Verify::No },
+        serial_order: if args.serial_order { Serial::Yes } else { Serial::No },
+    };
+    let mut status = Status::Clean;
+    let mut sections = Vec::new();
+    let mut entries = Vec::new();
+    for path in &args.traces {
+        let given = path.to_string_lossy();
+        if interrupt::requested() {
+            status = Status::BadInput;
+            say::note(format!("{given}: was not looked at: interrupted"));
+            entries.push(json::Entry::Failed(json::Failed::interrupted(&given)));
+            continue;
+        }
+        match Source::new(path, Again::Yes).and_then(|mut source| examine(&mut source, &options)) {
+            Ok(examined) => {
+                status = status.max(judge(&examined, spec.as_ref()));
+                match args.format {
+                    Format::Text => sections.push(text::report(&examined, args.max_findings)),
+                    Format::Json => {
+                        entries.push(json::Entry::Whole(json::TraceEntry::new(&examined, spec.as_ref())))
+                    }
+                }
+            }
+            Err(error) => {
+                status = status.max(failed(&error));
+                entries.push(json::Entry::Failed(json::Failed::new(&given, &error)));
+            }
+        }
+    }
+    let report = match args.format {
+        Format::Text => sections.join("\n"),
+        Format::Json => json::render(&json::Report { schema: json::SCHEMA, traces: entries })?,
+    };
+    output.write_all_of(&report)?;
+    Ok(status)
+}
+
+/// Says what is wrong with a trace.
+pub(crate) fn failed(error: &Error) -> Status {
+    say::error(error);
+    Status::BadInput
+}
+
+/// What a checked trace means for the exit status, and what has to be said besides the report.
+pub(crate) fn judge(examined: &Examined, spec: Option<&Spec>) -> Status {
+    if let Some(spec) = spec {
+        let unused = json::unused(spec, &examined.pass.used);
+        if !unused.is_empty() {
+            say::note(format!(
+                "{}: never entered, though the specification lists them: {}",
+                examined.trace,
+                unused.join(", ")
+            ));
+        }
+    }
+    let errors = examined.internal_errors();
+    for error in &errors {
+        say::error(format!("{}: INTERNAL ERROR: {error}; please report it with the trace", examined.trace));
+    }
+    if !errors.is_empty() {
+        return Status::BadInput;
+    }
+    let coverage = coverage_status(&examined.trace, &examined.pass);
+    if examined.violated() { Status::Violations } else { coverage }
+}
+
+/// What may be wrong with how much was read: says so, too.
+pub(crate) fn coverage_status(trace: &str, pass: &Pass) -> Status {
+    match &pass.partial {
+        Some(partial @ Partial::CutOff(_)) => say::note(format!("{trace}: partial: {}", partial.reason())),
+        Some(partial) => {
+            say::note(format!(
+                "{trace}: partial: {}; only the first {} events are judged",
+                partial.reason(),
+                pass.tally.events
+            ));
+            return Status::BadInput;
+        }
+        None => {}
+    }
+    match pass.tally.nothing_observed() {
+        None => Status::Clean,
+        Some(nothing) => {
+            say::note(format!("{trace}: nothing was observed: {}; {}", nothing.name(), nothing.help()));
+            Status::NothingObserved
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! `atomvet convert`: from text to binary and back. Judges syntax only, unless asked.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use atomvet_trace::wellformed::Wellformed;
+use atomvet_trace::{Error, ErrorKind, EventId, Format};
+use clap::ValueEnum;
+
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::spool::{Again, Source};
+use crate::status::Status;
+use crate::writer::Writer;
+use crate::{interrupt, say};
+
+/// Options of `convert`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The trace, in any format; - is standard input
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+    /// Where to write; - is standard output
+    #[arg(short, value_name = "OUT")]
+    output: PathBuf,
+    /// The format to write [default: by the name: .std and .txt are text, .atv is binary; text
+    /// for standard output]
+    #[arg(long, value_enum)]
+    to: Option<TraceFormat>,
+    /// Also check the discipline of locks, threads and blocks, and refuse a trace that breaks it
+    #[arg(long)]
+    check: bool,
+    /// Of an input that is cut off, write what is whole instead of nothing
+    #[arg(long)]
+    lenient: bool,
+}
+
+/// A trace format.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TraceFormat {
+    /// One event per line.
+    Text,
+    /// Compressed blocks.
+    Binary,
+}
+
+impl TraceFormat {
+    /// The format that was asked for, or the one that the name of a file asks for.
+    pub(crate) fn choose(asked: Option<TraceFormat>, path: &Path, option: &str) -> anyhow::Result<Format> {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        Ok(match (asked, extension) {
+            (Some(TraceFormat::Text), _) => Format::Text,
+            (Some(TraceFormat::Binary), _) => Format::Binary,
+            (None, Some("atv")) => Format::Binary,
+            (None, Some("std" | "txt")) => Format::Text,
+            (None, _) if path == Path::new("-") => Format::Text,
+            (None, _) => bail!(
+                "{}: the name does not tell the format; end it in .std or .atv, or give {option} text or {option} binary",
+                path.display()
+            ),
+        })
+    }
+}
+
+/// Runs it.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
+    let format = TraceFormat::choose(args.to, &args.output, "--to")?;
+    let mut source = Source::new(&args.input, Again::No)?;
+    let mut progress = Progress::new(&source.given, source.length());
+    let mut input = source.open()?;
+    let output = Output::create(Some(&args.output), std::slice::from_ref(&args.input))?;
+    let context = || format!("{}: cannot be written", args.output.display());
+    let mut writer = Writer::new(format, output).with_context(context)?;
+    let mut discipline = args.check.then(Wellformed::default);
+    let (mut block, mut checked, mut position) = (Vec::new(), Vec::new(), 0);
+    loop {
+        match input.next_block(&mut block) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) if error.kind == ErrorKind::Truncated && args.lenient => {
+                say::note(format!("{error}; what is written is not the whole trace"));
+                break;
+            }
+            Err(error) => return Err(error.into()),
+        }
+        if interrupt::requested() {
+            bail!("interrupted; nothing was written");
+        }
+        if let Some(discipline) = &mut discipline {
+            // The check marks re-entrant locking in place; what is written is what was read.
+            checked.clone_from(&block);
+            discipline.check(EventId(position), &mut checked, input.names()).map_err(|broken| Error {
+                file: source.given.clone(),
+                place: input.place(broken.index),
+                kind: ErrorKind::Discipline,
+                problem: broken.problem,
+                help: broken.help,
+            })?;
+        }
+        position += block.len() as u64;
+        if writer.write(input.names(), &block).with_context(context)?.is_break() {
+            return Ok(Status::Clean);
+        }
+        progress.at(input.bytes_read(), position);
+    }
+    writer.finish().with_context(context)?;
+    Ok(Status::Clean)
+}

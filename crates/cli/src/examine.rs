@@ -1,0 +1,312 @@
+//! Everything there is to say about one trace, as data: which blocks are violated according to
+//! which algorithm, and why.
+//!
+//! ```text
+//! pass 1   all checkers at once (and the serial order, if asked for)
+//! pass 2   Replay: a witness for each finding that will be shown        only if there are any,
+//! pass 3   what the events of the witnesses are; Verifier, if asked for  and only as far as needed
+//! ```
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Instant;
+
+use atomvet_check::registry::Entry;
+use atomvet_check::verify;
+use atomvet_check::witness::{SerialOrder, Witness};
+use atomvet_check::{Block, Config, Finding, Findings, Info, Stats};
+use atomvet_trace::wellformed::Discipline;
+use atomvet_trace::{Error, Event, EventId, Names, Op, SiteId};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::meter::Meter;
+use crate::pipeline::{self, Pass, Reading, Until};
+use crate::spec::Spec;
+use crate::spool::Source;
+use crate::why;
+
+/// What to look for, and how.
+pub(crate) struct Options<'a> {
+    /// The algorithms, in the order in which they are shown.
+    pub(crate) algorithms: Vec<&'static Entry>,
+    /// How events are understood.
+    pub(crate) config: Config,
+    /// What to do with broken discipline.
+    pub(crate) discipline: Discipline,
+    /// Which blocks count.
+    pub(crate) spec: Option<&'a Spec>,
+    /// Which findings are kept.
+    pub(crate) instances: Instances,
+    /// For which findings a witness is wanted.
+    pub(crate) witnesses: Wanted,
+    /// Whether an independent judge looks at what is shown.
+    pub(crate) verify: Verify,
+    /// Whether an equivalent serial order is wanted.
+    pub(crate) serial_order: Serial,
+}
+
+/// Which findings are kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Instances {
+    /// One per fingerprint, with a count.
+    Folded,
+    /// Every one.
+    All,
+}
+
+/// For which findings a witness is wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// None.
+    None,
+    /// The first so many of each algorithm, for people: with what their events are.
+    Shown(usize),
+    /// All, for programs: as numbers.
+    All,
+}
+
+/// Whether an independent judge looks at what is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verify {
+    /// No.
+    No,
+    /// Yes.
+    Yes,
+}
+
+/// Whether an equivalent serial order is wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Serial {
+    /// No.
+    No,
+    /// Yes.
+    Yes,
+}
+
+/// What was found in one trace.
+pub(crate) struct Examined {
+    /// The trace as the user named it.
+    pub(crate) trace: String,
+    /// What was read.
+    pub(crate) pass: Pass,
+    /// What each algorithm says.
+    pub(crate) verdicts: Vec<Verdict>,
+    /// The events of all witnesses.
+    pub(crate) scene: Scene,
+    /// The serial order, if it was asked for.
+    pub(crate) serial_order: Option<SerialResult>,
+    /// Seconds for all of it.
+    pub(crate) seconds: f64,
+}
+
+/// What one algorithm says about a trace.
+pub(crate) struct Verdict {
+    /// The algorithm.
+    pub(crate) info: &'static Info,
+    /// The first event at which it knew that the trace is not serializable.
+    pub(crate) first_cycle: Option<EventId>,
+    /// What it found, in the order of the trace.
+    pub(crate) violations: Vec<Violation>,
+    /// The figures of its paper.
+    pub(crate) stats: Stats,
+    /// Seconds of its own work.
+    pub(crate) seconds: f64,
+    /// Its own peak memory.
+    pub(crate) peak_bytes: u64,
+}
+
+impl Verdict {
+    /// How many blocks it blames.
+    pub(crate) fn blocks_blamed(&self) -> u64 {
+        self.violations.iter().filter(|v| v.finding.block.is_some()).map(|v| v.finding.count).sum()
+    }
+}
+
+/// What the independent judge says; an error says what does not hold.
+pub(crate) type Judgement = Result<(), String>;
+
+/// A finding and what is known about it.
+pub(crate) struct Violation {
+    /// What the checker said.
+    pub(crate) finding: Finding,
+    /// The same for the same mistake in every run.
+    pub(crate) fingerprint: u64,
+    /// The cycle, if it was wanted and found.
+    pub(crate) witness: Option<Witness>,
+    /// What the independent judge says about the witness, if it was asked.
+    pub(crate) judgement: Option<Judgement>,
+}
+
+/// An equivalent serial order.
+pub(crate) struct SerialResult {
+    /// The transactions by their first events, with those; none if there is no such order.
+    pub(crate) order: Option<Vec<(EventId, Event)>>,
+    /// What the independent judge says about it, if it was asked.
+    pub(crate) judgement: Option<Judgement>,
+}
+
+/// What the events of witnesses are, and in which outermost block.
+#[derive(Default)]
+pub(crate) struct Scene(pub(crate) BTreeMap<EventId, (Event, Option<Block>)>);
+
+impl Examined {
+    /// Whether any algorithm found anything.
+    pub(crate) fn violated(&self) -> bool {
+        self.verdicts.iter().any(|verdict| verdict.first_cycle.is_some() || !verdict.violations.is_empty())
+    }
+
+    /// Judgements that must not be: the tool contradicts itself.
+    pub(crate) fn internal_errors(&self) -> Vec<String> {
+        let mut errors = Vec::new();
+        for verdict in &self.verdicts {
+            for violation in &verdict.violations {
+                let at = violation.finding.event.at.0;
+                if let Some(Err(problem)) = &violation.judgement {
+                    errors
+                        .push(format!("{}: the witness for event {at} fails: {problem}", verdict.info.name));
+                }
+            }
+        }
+        if let Some(Err(problem)) = self.serial_order.as_ref().and_then(|s| s.judgement.as_ref()) {
+            errors.push(format!("the serial order fails: {problem}"));
+        }
+        errors
+    }
+}
+
+/// Checks a trace.
+pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Examined, Error> {
+    let started = Instant::now();
+    let reading = Reading { discipline: options.discipline, spec: options.spec, until: Until::End };
+    let mut running: Vec<Running> = options
+        .algorithms
+        .iter()
+        .enumerate()
+        .map(|(account, entry)| Running::new(account, entry, options))
+        .collect();
+    let mut serial =
+        (options.serial_order == Serial::Yes).then(|| (SerialOrder::new(&options.config), Vec::new()));
+    let mut pass = pipeline::run(source, reading, |batch| {
+        for checker in &mut running {
+            checker.take(batch);
+        }
+        if let Some((order, kept)) = &mut serial {
+            order.events(batch.first(), &batch.events);
+            kept.extend_from_slice(&batch.events);
+        }
+    })?;
+    let mut verdicts: Vec<Verdict> = running.into_iter().map(|r| r.finish(options, &pass.names)).collect();
+    let serial_order = serial.map(|(order, events)| finish_serial(order, &events, options));
+    let scene = why::explain(source, options, &mut pass, &mut verdicts)?;
+    let seconds = started.elapsed().as_secs_f64();
+    Ok(Examined { trace: source.given.clone(), pass, verdicts, scene, serial_order, seconds })
+}
+
+/// A checker at work.
+struct Running {
+    analysis: Box<dyn atomvet_check::Analysis>,
+    findings: Findings,
+    meter: Meter,
+}
+
+impl Running {
+    fn new(account: usize, entry: &Entry, options: &Options<'_>) -> Running {
+        let mut meter = Meter::new(account);
+        let analysis = meter.measure(|| (entry.new)(&options.config));
+        let findings = match options.instances {
+            Instances::Folded => Findings::folded(&options.config),
+            Instances::All => Findings::all_instances(&options.config),
+        };
+        Running { analysis, findings, meter }
+    }
+
+    fn take(&mut self, batch: &pipeline::Batch) {
+        let Running { analysis, findings, meter } = self;
+        meter.measure(|| {
+            if !batch.objects.is_empty() {
+                analysis.objects(batch.first_variable(), &batch.objects);
+            }
+            analysis.events(batch.first(), &batch.events, findings);
+        });
+    }
+
+    fn finish(self, options: &Options<'_>, names: &Names) -> Verdict {
+        let Running { analysis, mut findings, mut meter } = self;
+        let info = analysis.info();
+        let stats = meter.measure(|| analysis.finish(&mut findings));
+        let mut violations: Vec<Violation> = Vec::new();
+        let mut by_fingerprint = HashMap::new();
+        for finding in findings.list {
+            let fingerprint = fingerprint(&finding, names);
+            let first = *by_fingerprint.entry(fingerprint).or_insert(violations.len());
+            match violations.get_mut(first) {
+                Some(same) if options.instances == Instances::Folded => same.finding.count += finding.count,
+                _ => violations.push(Violation { finding, fingerprint, witness: None, judgement: None }),
+            }
+        }
+        let (seconds, peak_bytes) = (meter.seconds(), meter.peak_bytes());
+        Verdict { info, first_cycle: findings.first_cycle, violations, stats, seconds, peak_bytes }
+    }
+}
+
+/// The same for the same mistake in every run: it knows neither threads nor positions.
+fn fingerprint(finding: &Finding, names: &Names) -> u64 {
+    let (rule, block) = match finding.block {
+        Some(block) => ("block-not-serializable", block),
+        None => ("trace-not-serializable", finding.transaction),
+    };
+    let parts = [
+        rule,
+        &names.block(block.region, block.site),
+        site(names, block.site).unwrap_or(""),
+        op_kind(finding.event.op),
+        site(names, finding.event.site).unwrap_or(""),
+    ];
+    let mut text = String::new();
+    for part in parts {
+        // With its length in front, no part can pretend to be two.
+        text.push_str(&format!("{}:{part}", part.len()));
+    }
+    xxh3_64(text.as_bytes())
+}
+
+/// A site's name, if the place is known.
+pub(crate) fn site(names: &Names, site: SiteId) -> Option<&str> {
+    (site != SiteId::NONE).then(|| names.sites.get(site))
+}
+
+/// What kind of operation: the word of the text format.
+pub(crate) fn op_kind(op: Op) -> &'static str {
+    use atomvet_trace::Mode::{Exclusive, Shared};
+    match op {
+        Op::Read(_) => "r",
+        Op::Write(_) => "w",
+        Op::Update(..) => "rmw",
+        Op::Acquire(_, Exclusive) | Op::Reacquire(_, Exclusive) => "acq",
+        Op::Acquire(_, Shared) | Op::Reacquire(_, Shared) => "racq",
+        Op::Release(_, Exclusive) | Op::Rerelease(_, Exclusive) => "rel",
+        Op::Release(_, Shared) | Op::Rerelease(_, Shared) => "rrel",
+        Op::Wait(_) => "wait",
+        Op::Fork(_) => "fork",
+        Op::Join(_) => "join",
+        Op::Barrier(_) => "barrier",
+        Op::Begin(_) => "begin",
+        Op::End => "end",
+        Op::Alloc(_) => "alloc",
+        Op::Free(_) => "free",
+        Op::Local => "local",
+        Op::Skip => "skip",
+    }
+}
+
+fn finish_serial(order: SerialOrder, events: &[Event], options: &Options<'_>) -> SerialResult {
+    let order = order.finish();
+    let judgement = match (&order, options.verify) {
+        (Some(order), Verify::Yes) => Some(verify::serial_order(&options.config, events, order)),
+        _ => None,
+    };
+    let order = order.map(|order| {
+        let with_event = |at: EventId| Some((at, *events.get(usize::try_from(at.0).ok()?)?));
+        order.into_iter().filter_map(with_event).collect()
+    });
+    SerialResult { order, judgement }
+}

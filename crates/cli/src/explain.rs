@@ -1,0 +1,200 @@
+//! `atomvet explain`: what the words in a report mean.
+
+use anyhow::bail;
+use atomvet_check::witness::Shape;
+
+use crate::grid::{self, Align};
+use crate::list;
+use crate::output::Output;
+use crate::status::Status;
+use crate::suggest::nearest;
+
+/// Options of `explain`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// A word of a report, such as serializable or a shape's name; none lists them all
+    #[arg(value_name = "TOPIC")]
+    topic: Vec<String>,
+}
+
+/// Words that are explained in a paragraph.
+const WORDS: &[(&str, &str)] = &[
+    (
+        "atomic",
+        "A block is atomic if every execution looks as if it ran alone, from begin to end, with nothing of other\n\
+         threads in between. That is stronger than free of races: two critical sections in a row are race-free\n\
+         and still let others in between. Checked here is what was observed: a block for which nothing was\n\
+         found was atomic in this execution; another schedule may show more.",
+    ),
+    (
+        "barrier",
+        "A point that threads leave only after others have arrived. What was done before arriving is ordered before\n\
+         what is done after leaving.",
+    ),
+    (
+        "block",
+        "Begin to matching end of one thread: code that should be atomic. Blocks nest, and each one is judged on\n\
+         its own. A block is known by its label, or by @ and the place of its begin if it has none.\n\
+         Verdict on a block: it is NOT serializable if an event of another thread comes after its begin and before\n\
+         one of its events, in the order that the trace's conflicts give. This speaks of that block alone,\n\
+         whatever else is declared atomic.",
+    ),
+    (
+        "conflict",
+        "Two events whose order matters: of one thread; accesses of one variable, not both reads; operations on one\n\
+         lock, not both shared; a fork and the new thread's events; a thread's events and its join; arrival at a\n\
+         barrier and what follows it. docs/event-model.md has the whole list.",
+    ),
+    (
+        "fingerprint",
+        "16 digits that are the same for the same mistake in every run: made of the block's name and place and of\n\
+         the kind and place of the event that completed the violation, not of threads or event numbers. Findings\n\
+         with one fingerprint are shown once, with a count (--all-instances shows each).",
+    ),
+    (
+        "innermost",
+        "A violated block inside which no other block was violated by the same event: the smallest piece of code to\n\
+         look at.",
+    ),
+    (
+        "lenient",
+        "Traces must keep the discipline of locks, threads and blocks (a release has an acquire, an end a begin, …).\n\
+         One that does not is refused with the place; with --lenient it is repaired as docs/event-model.md says, and\n\
+         every output counts the repairs. A verdict after repairs is about the repaired trace.",
+    ),
+    (
+        "partial",
+        "The verdict is about a part of the trace only: reading was interrupted, or the input is cut off. Violations\n\
+         that were found are there all the same; that none was found says nothing about the rest.",
+    ),
+    (
+        "serializable",
+        "A trace is serializable if its transactions can be put one after the other, each whole, so that every\n\
+         conflict keeps its order: then the execution is equivalent to one in which nothing interleaves. It is not\n\
+         if the transactions form a cycle, each having to come before the next. --serial-order shows such an order.",
+    ),
+    (
+        "specification",
+        "A TOML file with atomic = [\"name\", …]: the blocks that are meant to be atomic. `atomvet refine` writes one\n\
+         from traces, `atomvet check --spec FILE` ignores all blocks that it does not list.",
+    ),
+    (
+        "trace",
+        "A recorded execution, event by event. Verdict on a trace: serializable or not, which speaks of all its\n\
+         transactions together. A trace can be not serializable although no single block is violated; a violated\n\
+         block always makes its trace not serializable.",
+    ),
+    (
+        "transaction",
+        "An outermost block, or a single event outside every block (a unary transaction). What a serial order puts\n\
+         in order.",
+    ),
+    (
+        "unary",
+        "An event outside every block, which is a transaction of its own. It can break a block of another thread.",
+    ),
+    (
+        "wait",
+        "Waiting gives a lock back and takes it again, so a block that waits is open to others by design.\n\
+         --split-at-waits judges the pieces before and after instead of the whole.",
+    ),
+    (
+        "witness",
+        "The proof of a finding: a shortest cycle of events, each ordered before the next by a named conflict, that\n\
+         starts and ends in the blamed block. --verify has every witness confirmed by code that shares nothing with\n\
+         the algorithms that found it.",
+    ),
+];
+
+/// Topics that are made of tables.
+const TABLES: &[(&str, &str)] = &[
+    ("algorithms", "the algorithms, what each guarantees and costs"),
+    ("exit", "the exit statuses"),
+    ("shapes", "the names of anomalies"),
+    ("strengths", "how sure a finding is"),
+    ("verdicts", "the two verdicts, on the trace and on blocks"),
+];
+
+/// Runs it.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
+    let topic = args.topic.join(" ").trim().to_lowercase();
+    let text = if topic.is_empty() { topics() } else { text(&topic)? };
+    Output::create(None, &[])?.write_all_of(&text)?;
+    Ok(Status::Clean)
+}
+
+fn topics() -> String {
+    let mut text = "atomvet explain TOPIC, where TOPIC is one of\n\n".to_owned();
+    let mut line = |name: &str, what: &str| text.push_str(&grid::paragraph(&format!("  {name:<14}"), what));
+    for (name, what) in TABLES {
+        line(name, what);
+    }
+    let words: Vec<&str> = WORDS.iter().map(|(word, _)| *word).collect();
+    line("a word", &words.join(", "));
+    let shapes: Vec<&str> = Shape::ALL.iter().map(|shape| shape.name()).collect();
+    line("a shape", &shapes.join(", "));
+    line("an algorithm", "see `atomvet list`");
+    text
+}
+
+fn text(topic: &str) -> anyhow::Result<String> {
+    let word = |word: &str| WORDS.iter().find(|(name, _)| *name == word).map_or("", |(_, text)| text);
+    Ok(match topic {
+        "algorithms" | "algorithm" => list::table(),
+        "exit" | "exit status" | "exit statuses" | "status" => statuses(),
+        "shapes" | "shape" => Shape::ALL.iter().map(|shape| paragraph(*shape)).collect::<Vec<_>>().join("\n"),
+        "strengths" | "strength" | "observed" => strengths(),
+        "verdicts" | "verdict" => format!("{}\n\n{}\n", word("trace"), word("block")),
+        _ => {
+            let found = (WORDS.iter().find(|(name, _)| *name == topic).map(|(_, text)| format!("{text}\n")))
+                .or_else(|| Shape::ALL.iter().find(|s| s.name() == topic).map(|s| paragraph(*s)))
+                .or_else(|| list::one(topic));
+            match found {
+                Some(found) => found,
+                None => bail!("{}", unknown(topic)),
+            }
+        }
+    })
+}
+
+fn unknown(topic: &str) -> String {
+    let words = TABLES.iter().chain(WORDS).map(|(name, _)| *name);
+    let shapes = Shape::ALL.iter().map(|shape| shape.name());
+    let algorithms = atomvet_check::registry::CHECKERS.iter().map(|entry| entry.info.name);
+    let suggestion = match nearest(topic, words.chain(shapes).chain(algorithms)) {
+        Some(near) => format!("did you mean {near}? "),
+        None => String::new(),
+    };
+    format!("nothing is known about {topic:?}; {suggestion}`atomvet explain` lists the topics")
+}
+
+fn paragraph(shape: Shape) -> String {
+    let remedy = format!("remedy: {}", shape.remedy());
+    format!("{}\n{}{}", shape.name(), grid::paragraph("  ", shape.meaning()), grid::paragraph("  ", &remedy))
+}
+
+fn statuses() -> String {
+    let rows: Vec<Vec<String>> = Status::ALL
+        .iter()
+        .map(|(status, what)| vec![status.code().to_string(), (*what).to_owned()])
+        .collect();
+    let table = grid::grid(2, &[("", Align::Right), ("", Align::Left)], &rows);
+    format!("{table}\nWith several traces 2 wins over 1, 1 over 3, and 3 over 0.\n")
+}
+
+fn strengths() -> String {
+    "observed\n  It happened in the recorded execution: no prediction, no heuristic, and no false alarm about this run.\n".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_sorted_and_texts_fit_a_terminal() {
+        assert!(WORDS.is_sorted_by_key(|(word, _)| *word));
+        for line in WORDS.iter().flat_map(|(_, text)| text.lines()) {
+            assert!(line.chars().count() <= 112, "{line}");
+        }
+    }
+}

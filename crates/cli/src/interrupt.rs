@@ -1,0 +1,43 @@
+//! Ctrl-C: the first one asks for what was found so far, the second one ends the process.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context;
+
+static REQUESTED: AtomicBool = AtomicBool::new(false);
+
+/// A file that is half written, to be removed if the process has to end at once.
+static HALF_WRITTEN: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// The status of a process that was told twice: 128 plus the number of the signal.
+const ENDED_AT_ONCE: i32 = 130;
+
+/// Starts listening.
+pub(crate) fn install() -> anyhow::Result<()> {
+    ctrlc::set_handler(|| {
+        if REQUESTED.swap(true, Ordering::Relaxed) {
+            if let Ok(mut half_written) = HALF_WRITTEN.try_lock()
+                && let Some(path) = half_written.take()
+            {
+                // The process ends anyway: nobody is left who could act on a failure.
+                let _ = std::fs::remove_file(path);
+            }
+            std::process::exit(ENDED_AT_ONCE);
+        }
+    })
+    .context("cannot listen for Ctrl-C")
+}
+
+/// Whether to stop reading.
+pub(crate) fn requested() -> bool {
+    REQUESTED.load(Ordering::Relaxed)
+}
+
+/// Names the file that must not stay behind, or none any more.
+pub(crate) fn half_written(path: Option<PathBuf>) {
+    if let Ok(mut half_written) = HALF_WRITTEN.lock() {
+        *half_written = path;
+    }
+}

@@ -1,0 +1,74 @@
+//! `atomvet list`: the algorithms there are.
+
+use atomvet_check::Info;
+use atomvet_check::registry::{self, CHECKERS};
+use serde::Serialize;
+
+use crate::output::Output;
+use crate::status::Status;
+use crate::{Format, grid, json};
+
+/// Options of `list`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// For people or for programs
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Serialize)]
+struct List {
+    schema: &'static str,
+    algorithms: Vec<Algorithm>,
+}
+
+#[derive(Serialize)]
+struct Algorithm {
+    name: &'static str,
+    kind: &'static str,
+    default: bool,
+    paper: &'static str,
+    guarantee: &'static str,
+    cost: &'static str,
+}
+
+/// Runs it.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
+    let text = match args.format {
+        Format::Text => table(),
+        Format::Json => {
+            let algorithms = (CHECKERS.iter().enumerate())
+                .map(|(i, entry)| Algorithm {
+                    name: entry.info.name,
+                    kind: json::kind(entry.info.kind),
+                    default: i == 0,
+                    paper: entry.info.paper,
+                    guarantee: entry.info.guarantee,
+                    cost: entry.info.cost,
+                })
+                .collect();
+            json::render(&List { schema: "atomvet-list/1", algorithms })?
+        }
+    };
+    Output::create(None, &[])?.write_all_of(&text)?;
+    Ok(Status::Clean)
+}
+
+/// All algorithms, one paragraph each: the texts are too long for columns.
+pub(crate) fn table() -> String {
+    CHECKERS.iter().map(|entry| paragraph(entry.info)).collect()
+}
+
+/// The algorithm of that name.
+pub(crate) fn one(name: &str) -> Option<String> {
+    registry::find(name).map(|entry| paragraph(entry.info))
+}
+
+fn paragraph(info: &Info) -> String {
+    let default = if info.name == CHECKERS[0].info.name { ", the default" } else { "" };
+    let mut text = format!("{} ({}{default})\n", info.name, json::kind(info.kind));
+    for (what, value) in [("paper", info.paper), ("guarantee", info.guarantee), ("cost", info.cost)] {
+        text.push_str(&grid::paragraph(&format!("  {what:<11}"), value));
+    }
+    text
+}

@@ -1,0 +1,132 @@
+//! Where results go: standard output, or a file that appears whole or not at all.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+use crate::interrupt;
+
+/// A result being written.
+pub(crate) struct Output {
+    path: Option<PathBuf>,
+    to: To,
+}
+
+enum To {
+    Stdout(BufWriter<io::Stdout>),
+    /// Something that is no regular file, such as a named pipe.
+    Device(BufWriter<File>),
+    /// A file of another name, renamed at the end.
+    Temporary(BufWriter<tempfile::NamedTempFile>),
+}
+
+const BUFFER: usize = 256 * 1024;
+
+impl Output {
+    /// Standard output for none and for `-`. No path may be one of `inputs`.
+    pub(crate) fn create(path: Option<&Path>, inputs: &[PathBuf]) -> anyhow::Result<Output> {
+        let Some(path) = path.filter(|path| *path != Path::new("-")) else {
+            return Ok(Output { path: None, to: To::Stdout(BufWriter::with_capacity(BUFFER, io::stdout())) });
+        };
+        let shown = path.display();
+        if let Ok(there) = path.canonicalize()
+            && inputs.iter().any(|input| input.canonicalize().is_ok_and(|input| input == there))
+        {
+            bail!("{shown}: is an input as well, and would be overwritten; give -o another name");
+        }
+        let to = match std::fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => {
+                bail!("{shown}: is a directory; give -o the name of a file in it");
+            }
+            Ok(metadata) if !metadata.is_file() => {
+                let file = File::options().write(true).open(path);
+                let file = file.with_context(|| format!("{shown}: cannot be written"))?;
+                To::Device(BufWriter::with_capacity(BUFFER, file))
+            }
+            existing => {
+                let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+                let mut builder = tempfile::Builder::new();
+                builder.prefix(".atomvet-");
+                // The rights of an existing file are kept; a new one gets the user's usual ones.
+                let permissions = existing.ok().map(|m| m.permissions()).or_else(usual_permissions);
+                if let Some(permissions) = permissions {
+                    builder.permissions(permissions);
+                }
+                let file = builder.tempfile_in(directory).with_context(|| {
+                    format!(
+                        "{shown}: cannot be written in {}; check that the directory exists",
+                        directory.display()
+                    )
+                })?;
+                interrupt::half_written(Some(file.path().to_owned()));
+                To::Temporary(BufWriter::with_capacity(BUFFER, file))
+            }
+        };
+        Ok(Output { path: Some(path.to_owned()), to })
+    }
+
+    /// Everything is written: now the file appears.
+    pub(crate) fn finish(self) -> anyhow::Result<()> {
+        let shown = self.path.as_ref().map_or("standard output".into(), |p| p.display().to_string());
+        let result = match self.to {
+            To::Stdout(mut out) => out.flush(),
+            To::Device(mut out) => out.flush(),
+            To::Temporary(out) => {
+                let renamed = out.into_inner().map_err(io::IntoInnerError::into_error).and_then(|file| {
+                    file.persist(self.path.unwrap_or_default()).map(drop).map_err(|error| error.error)
+                });
+                interrupt::half_written(None);
+                renamed
+            }
+        };
+        ended_early(result).with_context(|| format!("{shown}: cannot be written"))
+    }
+
+    /// Writes a whole text and finishes.
+    pub(crate) fn write_all_of(mut self, text: &str) -> anyhow::Result<()> {
+        let shown = self.path.as_ref().map_or("standard output".into(), |p| p.display().to_string());
+        ended_early(self.write_all(text.as_bytes()))
+            .with_context(|| format!("{shown}: cannot be written"))?;
+        self.finish()
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.to {
+            To::Stdout(out) => out.write(bytes),
+            To::Device(out) => out.write(bytes),
+            To::Temporary(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.to {
+            To::Stdout(out) => out.flush(),
+            To::Device(out) => out.flush(),
+            To::Temporary(out) => out.flush(),
+        }
+    }
+}
+
+/// A reader that has seen enough (`| head`) is no error.
+pub(crate) fn ended_early(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+/// What `open` would give a new file: read and write, less the process's mask.
+#[cfg(unix)]
+fn usual_permissions() -> Option<std::fs::Permissions> {
+    use std::os::unix::fs::PermissionsExt;
+    Some(std::fs::Permissions::from_mode(0o666))
+}
+
+#[cfg(not(unix))]
+fn usual_permissions() -> Option<std::fs::Permissions> {
+    None
+}

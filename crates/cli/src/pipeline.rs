@@ -1,0 +1,216 @@
+//! One pass over a trace, on two threads.
+//!
+//! ```text
+//! reader thread:  Input ──► Wellformed ──► Filter ──► Tally ──►╮ bounded channel
+//! this thread:    consume(batch) ◄────────────────────────────╯
+//!                       ╰──► empty blocks go back and are filled again
+//! ```
+//!
+//! The wall time of a pass is the larger of reading and checking, not their sum, and nothing is
+//! allocated per block. Ctrl-C ends a pass after the block at hand.
+
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+
+use atomvet_trace::objects::Objects;
+use atomvet_trace::wellformed::{Discipline, Repair, Wellformed};
+use atomvet_trace::{Error, ErrorKind, Event, EventId, Format, Names, VarId};
+
+use crate::interrupt;
+use crate::progress::Progress;
+use crate::spec::{Filter, Spec};
+use crate::spool::Source;
+use crate::tally::Tally;
+
+/// How to read.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Reading<'a> {
+    /// What to do with broken discipline.
+    pub(crate) discipline: Discipline,
+    /// Which blocks count; all, if there is none.
+    pub(crate) spec: Option<&'a Spec>,
+    /// When to stop before the end.
+    pub(crate) until: Until,
+}
+
+/// How far a pass goes.
+#[derive(Clone, Copy, Default)]
+pub(crate) enum Until {
+    /// To the end, or to Ctrl-C.
+    #[default]
+    End,
+    /// Over the events before this position, which an earlier pass has seen, or to a Ctrl-C that
+    /// comes after that pass (the one that may have ended it does not end this one).
+    Event(EventId, Interrupted),
+}
+
+/// Whether Ctrl-C was pressed before a pass.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Interrupted {
+    /// It was: go on all the same.
+    Before,
+    /// It was not.
+    Never,
+}
+
+/// Some events in the order of the trace.
+#[derive(Default)]
+pub(crate) struct Batch {
+    first: u64,
+    /// The events, checked and filtered.
+    pub(crate) events: Vec<Event>,
+    first_variable: u32,
+    /// Of the variables that are new; see [`atomvet_check::Checker::objects`].
+    pub(crate) objects: Vec<VarId>,
+}
+
+impl Batch {
+    /// The position of the first event.
+    pub(crate) fn first(&self) -> EventId {
+        EventId(self.first)
+    }
+
+    /// The first variable of `objects`.
+    pub(crate) fn first_variable(&self) -> VarId {
+        VarId(self.first_variable)
+    }
+}
+
+/// What a pass has read.
+#[derive(Debug)]
+pub(crate) struct Pass {
+    /// The names of the trace.
+    pub(crate) names: Names,
+    /// What it is written in.
+    pub(crate) format: Format,
+    /// What it consists of.
+    pub(crate) tally: Tally,
+    /// What was repaired, by kind.
+    pub(crate) repairs: Repairs,
+    /// Per entry of the specification, whether it was used.
+    pub(crate) used: Vec<bool>,
+    /// Why the pass did not reach the end of the trace, if it did not.
+    pub(crate) partial: Option<Partial>,
+}
+
+/// Repairs of a lenient reading.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Repairs {
+    /// All of them.
+    pub(crate) total: u64,
+    /// The same, by kind.
+    pub(crate) kinds: Vec<(Repair, u64)>,
+}
+
+/// Why only a part of a trace was read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Partial {
+    /// Ctrl-C.
+    Interrupted,
+    /// Ctrl-C after the verdicts were complete: witnesses are missing.
+    Unexplained,
+    /// The input is cut off, and lenient reading takes what there is.
+    CutOff(String),
+}
+
+impl Partial {
+    /// Why, in words.
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            Partial::Interrupted => "interrupted".to_owned(),
+            Partial::Unexplained => "interrupted while the witnesses were looked for".to_owned(),
+            Partial::CutOff(problem) => format!("the input is cut off: {problem}"),
+        }
+    }
+}
+
+/// Blocks that may wait for the checkers. More would only take memory.
+const WAITING: usize = 4;
+
+/// Reads the trace and hands its events to `consume`, on the calling thread.
+pub(crate) fn run(
+    source: &mut Source,
+    reading: Reading<'_>,
+    mut consume: impl FnMut(&Batch),
+) -> Result<Pass, Error> {
+    let (full_sender, full) = sync_channel::<Batch>(WAITING);
+    let (empty, empty_receiver) = channel::<Batch>();
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(move || read(source, reading, &full_sender, &empty_receiver));
+        for batch in full {
+            consume(&batch);
+            // The reader may have ended already.
+            let _ = empty.send(batch);
+        }
+        reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn read(
+    source: &mut Source,
+    reading: Reading<'_>,
+    full: &SyncSender<Batch>,
+    empty: &Receiver<Batch>,
+) -> Result<Pass, Error> {
+    let mut progress = Progress::new(&source.given, source.length());
+    let mut input = source.open()?;
+    let mut wellformed = Wellformed::new(reading.discipline);
+    let mut filter = reading.spec.map(Filter::new);
+    let mut tally = Tally::default();
+    let mut objects = Objects::default();
+    let mut partial = None;
+    loop {
+        let (left, interruptible) = match reading.until {
+            Until::End => (u64::MAX, true),
+            Until::Event(end, interrupted) => {
+                (end.0.saturating_sub(tally.events), interrupted == Interrupted::Never)
+            }
+        };
+        if left == 0 {
+            break;
+        }
+        if interruptible && interrupt::requested() {
+            partial = Some(Partial::Interrupted);
+            break;
+        }
+        let mut batch = empty.try_recv().unwrap_or_default();
+        match input.next_block(&mut batch.events) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(_) if interruptible && interrupt::requested() => {
+                partial = Some(Partial::Interrupted);
+                break;
+            }
+            Err(error) if error.kind == ErrorKind::Truncated && reading.discipline == Discipline::Lenient => {
+                partial = Some(Partial::CutOff(error.problem));
+                break;
+            }
+            Err(error) => return Err(error),
+        }
+        batch.events.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+        batch.first = tally.events;
+        if let Err(broken) = wellformed.check(batch.first(), &mut batch.events, input.names()) {
+            return Err(Error {
+                file: if source.given == "-" { "standard input".to_owned() } else { source.given.clone() },
+                place: input.place(broken.index),
+                kind: ErrorKind::Discipline,
+                problem: broken.problem,
+                help: broken.help,
+            });
+        }
+        if let Some(filter) = &mut filter {
+            filter.apply(&mut batch.events, input.names());
+        }
+        tally.count(&batch.events);
+        let (first, new) = objects.new_variables(input.names());
+        batch.first_variable = first.0;
+        batch.objects.clear();
+        batch.objects.extend_from_slice(new);
+        progress.at(input.bytes_read(), tally.events);
+        if full.send(batch).is_err() {
+            break;
+        }
+    }
+    let repairs = Repairs { total: wellformed.repairs, kinds: wellformed.repairs_by_kind().collect() };
+    let used = filter.map(|filter| filter.used).unwrap_or_default();
+    Ok(Pass { format: input.format(), names: input.into_names(), tally, repairs, used, partial })
+}

@@ -1,0 +1,60 @@
+//! A bar for work that takes more than a moment, on a terminal's standard error and nowhere else.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::visible::visible_within;
+
+/// Work shorter than this shows no bar.
+const MOMENT: Duration = Duration::from_secs(1);
+
+/// How far the reading of one trace is.
+pub(crate) struct Progress {
+    what: String,
+    length: Option<u64>,
+    started: Instant,
+    terminal: bool,
+    bar: Option<ProgressBar>,
+}
+
+impl Progress {
+    /// Reading starts now. `length` is the number of bytes to read, if that is known.
+    pub(crate) fn new(what: &str, length: Option<u64>) -> Progress {
+        let terminal = std::io::stderr().is_terminal();
+        Progress { what: visible_within(what, 40), length, started: Instant::now(), terminal, bar: None }
+    }
+
+    /// So many bytes and events were read.
+    pub(crate) fn at(&mut self, bytes: u64, events: u64) {
+        if !self.terminal || self.started.elapsed() < MOMENT {
+            return;
+        }
+        let (what, length) = (&self.what, self.length);
+        let bar = self.bar.get_or_insert_with(|| {
+            let (bar, template) = match length {
+                Some(length) => {
+                    (ProgressBar::new(length), "{prefix} {wide_bar} {bytes}/{total_bytes} {msg} {eta}")
+                }
+                None => (ProgressBar::new_spinner(), "{prefix} {spinner} {bytes} {msg} {elapsed}"),
+            };
+            // A bar without our template is still a bar.
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style);
+            }
+            bar.set_prefix(what.clone());
+            bar
+        });
+        bar.set_position(bytes);
+        bar.set_message(format!("{} events", crate::grid::grouped(events)));
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

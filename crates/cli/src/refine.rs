@@ -1,0 +1,148 @@
+//! `atomvet refine`: which blocks were atomic in what was seen, as a specification file.
+//!
+//! Whether a block is violated does not depend on which other blocks are declared atomic, so one
+//! pass of the exact algorithm gives what iterative refinement needs many runs for.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use atomvet_check::registry::CHECKERS;
+use atomvet_check::{Config, Findings};
+use atomvet_trace::wellformed::Discipline;
+use atomvet_trace::{Error, Event, Names, Op, RegionId, SiteId};
+
+use crate::check::{Understanding, coverage_status, failed};
+use crate::output::Output;
+use crate::pipeline::{self, Pass, Reading, Until};
+use crate::spec::{Seen, render};
+use crate::spool::{Again, Source};
+use crate::status::Status;
+
+/// Options of `refine`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Traces, text or binary, plain or compressed; - is standard input. Several make one
+    /// specification
+    #[arg(required = true, value_name = "TRACE")]
+    traces: Vec<PathBuf>,
+    #[command(flatten)]
+    understanding: Understanding,
+    /// Write the specification to a file
+    #[arg(short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Runs it.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
+    let output = Output::create(args.output.as_deref(), &args.traces)?;
+    let mut known: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    let mut status = Status::NothingObserved;
+    let mut worst = Status::Clean;
+    let mut heading = vec![
+        "Blocks that should be atomic, for `atomvet check --spec`. Made by `atomvet refine` from:".to_owned(),
+    ];
+    for path in &args.traces {
+        let (config, discipline) = (args.understanding.config(), args.understanding.discipline());
+        let learned =
+            Source::new(path, Again::No).and_then(|mut source| learn(&mut source, &config, discipline));
+        match learned {
+            Ok((pass, seen)) => {
+                let (given, partial) = (path.display(), pass.partial.as_ref());
+                let partial = partial.map(|p| format!(" (PARTIAL: {})", p.reason())).unwrap_or_default();
+                heading.push(format!("  {given}{partial}"));
+                match coverage_status(&path.to_string_lossy(), &pass) {
+                    // One trace that shows nothing does not spoil what others show.
+                    Status::NothingObserved => {}
+                    other => {
+                        status = Status::Clean;
+                        worst = worst.max(other);
+                    }
+                }
+                for seen in seen {
+                    let (entered, violated) = known.entry(seen.name).or_default();
+                    *entered += seen.entered;
+                    *violated += seen.violated;
+                }
+            }
+            Err(error) => {
+                worst = worst.max(failed(&error));
+                heading.push(format!("  not from {}, which could not be read", path.display()));
+            }
+        }
+    }
+    heading.push("Never seen violated means just that: other executions may show more.".to_owned());
+    let seen: Vec<Seen> =
+        known.into_iter().map(|(name, (entered, violated))| Seen { name, entered, violated }).collect();
+    output.write_all_of(&render(&seen, &heading))?;
+    Ok(status.max(worst))
+}
+
+/// One pass: how often each block was entered and violated.
+fn learn(source: &mut Source, config: &Config, discipline: Discipline) -> Result<(Pass, Vec<Seen>), Error> {
+    // The registry has the exact algorithm first.
+    let mut analysis = (CHECKERS[0].new)(config);
+    let mut findings = Findings::folded(config);
+    let mut entered = Entered::default();
+    let reading = Reading { discipline, spec: None, until: Until::End };
+    let pass = pipeline::run(source, reading, |batch| {
+        if !batch.objects.is_empty() {
+            analysis.objects(batch.first_variable(), &batch.objects);
+        }
+        analysis.events(batch.first(), &batch.events, &mut findings);
+        entered.count(&batch.events);
+    })?;
+    analysis.finish(&mut findings);
+    let mut seen = BTreeMap::new();
+    for (name, number) in entered.by_name(&pass.names) {
+        seen.insert(name.clone(), Seen { name, entered: number, violated: 0 });
+    }
+    for finding in &findings.list {
+        if let Some(block) = finding.block
+            && let Some(seen) = seen.get_mut(&pass.names.block(block.region, block.site))
+        {
+            seen.violated += finding.count;
+        }
+    }
+    Ok((pass, seen.into_values().collect()))
+}
+
+/// How often each kind of block was entered.
+#[derive(Default)]
+pub(crate) struct Entered {
+    /// Per label.
+    labelled: Vec<u64>,
+    /// Per site, for blocks without a label; the first entry is for those without a site as well.
+    unlabelled: Vec<u64>,
+}
+
+impl Entered {
+    /// Counts the begins among these events.
+    pub(crate) fn count(&mut self, events: &[Event]) {
+        for event in events {
+            let Op::Begin(region) = event.op else { continue };
+            let (table, index) = match (region, event.site) {
+                (RegionId::NONE, SiteId::NONE) => (&mut self.unlabelled, 0),
+                (RegionId::NONE, site) => (&mut self.unlabelled, site.index() + 1),
+                (region, _) => (&mut self.labelled, region.index()),
+            };
+            if index >= table.len() {
+                table.resize(index + 1, 0);
+            }
+            table[index] += 1;
+        }
+    }
+
+    /// The counts by the blocks' names.
+    pub(crate) fn by_name(&self, names: &Names) -> BTreeMap<String, u64> {
+        let mut by_name = BTreeMap::new();
+        let labelled = self.labelled.iter().zip(0..).map(|(n, i)| (RegionId(i), SiteId::NONE, *n));
+        let unlabelled = self.unlabelled.iter().enumerate().map(|(i, n)| {
+            let site = i.checked_sub(1).map_or(SiteId::NONE, |site| SiteId(site as u32));
+            (RegionId::NONE, site, *n)
+        });
+        for (region, site, number) in labelled.chain(unlabelled).filter(|(.., number)| *number > 0) {
+            *by_name.entry(names.block(region, site)).or_default() += number;
+        }
+        by_name
+    }
+}

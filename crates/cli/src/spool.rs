@@ -1,0 +1,242 @@
+//! Where events come from, and how to read them again.
+//!
+//! A file is opened again for the witness pass. A pipe can be read once only, so it is copied to
+//! a temporary file (which has no name, and so never stays behind) while it is read. The copying
+//! thread also keeps a silent pipe from holding up Ctrl-C.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+use atomvet_trace::{Error, ErrorKind, Input, Place};
+
+use crate::interrupt;
+
+/// Whether standard input was opened already: there is only one.
+static STDIN_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Whether a trace will be read a second time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Again {
+    /// Yes: what cannot be rewound is copied.
+    Yes,
+    /// No.
+    No,
+}
+
+/// A trace as the user named it.
+pub(crate) struct Source {
+    /// The path as given; `-` is standard input.
+    pub(crate) given: String,
+    kind: Kind,
+    again: Again,
+}
+
+enum Kind {
+    File(PathBuf),
+    /// A pipe not yet read, or standard input if there is no path.
+    Pipe(Option<PathBuf>),
+    /// The copy of a pipe, with a position of its own.
+    Copied(File),
+    /// A pipe that was read and not copied.
+    Spent,
+    /// What ships with the program.
+    Embedded(&'static [u8]),
+}
+
+impl Source {
+    /// A trace at a path, or standard input for `-`.
+    pub(crate) fn new(path: &Path, again: Again) -> Result<Source, Error> {
+        let given = path.to_string_lossy().into_owned();
+        let kind = if given == "-" {
+            Kind::Pipe(None)
+        } else {
+            let metadata = std::fs::metadata(path).map_err(|error| {
+                let help = match error.kind() {
+                    io::ErrorKind::NotFound => "check the path, or give - for standard input",
+                    _ => "check the permissions of the path",
+                };
+                input_error(&given, format!("cannot be opened: {error}"), help)
+            })?;
+            if metadata.is_dir() {
+                let help = "name the trace files in it";
+                return Err(input_error(&given, "is a directory, and a trace is a file".into(), help));
+            }
+            if metadata.is_file() { Kind::File(path.to_owned()) } else { Kind::Pipe(Some(path.to_owned())) }
+        };
+        Ok(Source { given, kind, again })
+    }
+
+    /// A trace that ships with the program.
+    pub(crate) fn embedded(name: &str, bytes: &'static [u8]) -> Source {
+        Source { given: name.to_owned(), kind: Kind::Embedded(bytes), again: Again::Yes }
+    }
+
+    /// Opens it from its start.
+    pub(crate) fn open(&mut self) -> Result<Input, Error> {
+        let name = if self.given == "-" { "standard input" } else { &self.given };
+        match &mut self.kind {
+            Kind::File(path) => Input::open(path),
+            Kind::Embedded(bytes) => Input::from_reader(name, Box::new(*bytes)),
+            Kind::Pipe(path) => {
+                let bytes: Box<dyn Read + Send> = match path {
+                    None if STDIN_TAKEN.swap(true, Ordering::Relaxed) => {
+                        return Err(input_error(name, "was read already".into(), "give - once only"));
+                    }
+                    None => Box::new(io::stdin()),
+                    Some(path) => Box::new(File::open(path).map_err(|e| {
+                        input_error(
+                            name,
+                            format!("cannot be opened: {e}"),
+                            "check the permissions of the path",
+                        )
+                    })?),
+                };
+                let (copy, next) = match self.again {
+                    Again::No => (None, Kind::Spent),
+                    Again::Yes => {
+                        let (write, read) = temporary().map_err(|e| {
+                            let help = "set TMPDIR to a directory with room for it, or check a file instead of a pipe";
+                            input_error(name, format!("cannot be copied to a temporary file: {e}"), help)
+                        })?;
+                        (Some(write), Kind::Copied(read))
+                    }
+                };
+                let input = Input::from_reader(name, Box::new(Piped::new(bytes, copy)))?;
+                self.kind = next;
+                Ok(input)
+            }
+            Kind::Copied(copy) => {
+                let rewound = copy.seek(SeekFrom::Start(0)).and_then(|_| copy.try_clone());
+                let bytes = rewound.map_err(|e| {
+                    input_error(
+                        name,
+                        format!("its temporary copy cannot be read: {e}"),
+                        "check a file instead of a pipe",
+                    )
+                })?;
+                Input::from_reader(name, Box::new(bytes))
+            }
+            Kind::Spent => {
+                Err(input_error(name, "was read already".into(), "check a file instead of a pipe"))
+            }
+        }
+    }
+
+    /// Its size in bytes, if that is known.
+    pub(crate) fn length(&self) -> Option<u64> {
+        match &self.kind {
+            Kind::File(path) => std::fs::metadata(path).ok().map(|m| m.len()),
+            Kind::Copied(copy) => copy.metadata().ok().map(|m| m.len()),
+            Kind::Embedded(bytes) => Some(bytes.len() as u64),
+            Kind::Pipe(_) | Kind::Spent => None,
+        }
+    }
+}
+
+fn input_error(file: &str, problem: String, help: &str) -> Error {
+    Error { file: file.to_owned(), place: Place::Whole, kind: ErrorKind::Io, problem, help: help.to_owned() }
+}
+
+/// A file without a name, to write and, independently, to read.
+fn temporary() -> io::Result<(File, File)> {
+    let named = tempfile::NamedTempFile::new()?;
+    let read = named.reopen()?;
+    Ok((named.into_file(), read))
+}
+
+/// The bytes of a pipe, fetched by a thread of their own.
+struct Piped {
+    full: Receiver<io::Result<Vec<u8>>>,
+    empty: SyncSender<Vec<u8>>,
+    chunk: Vec<u8>,
+    position: usize,
+}
+
+/// Bytes fetched at once, and how many such chunks may wait.
+const CHUNK: usize = 256 * 1024;
+const WAITING: usize = 4;
+
+/// How long a silent pipe may hold up Ctrl-C.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+impl Piped {
+    fn new(mut bytes: Box<dyn Read + Send>, mut copy: Option<File>) -> Piped {
+        let (full_sender, full) = sync_channel(WAITING);
+        let (empty, empty_receiver) = sync_channel::<Vec<u8>>(WAITING + 2);
+        // Not joined: it may wait for a pipe that nobody writes to, and ends with the process.
+        std::thread::spawn(move || {
+            loop {
+                let mut chunk = empty_receiver.try_recv().unwrap_or_default();
+                chunk.resize(CHUNK, 0);
+                let fetched = loop {
+                    match bytes.read(&mut chunk) {
+                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                        other => break other,
+                    }
+                };
+                let message = fetched.and_then(|length| {
+                    chunk.truncate(length);
+                    if let Some(copy) = &mut copy {
+                        copy.write_all(&chunk).map_err(|error| {
+                            io::Error::new(
+                                error.kind(),
+                                format!("its temporary copy cannot be written: {error}"),
+                            )
+                        })?;
+                    }
+                    Ok(chunk)
+                });
+                let last = message.as_ref().map_or(true, Vec::is_empty);
+                if full_sender.send(message).is_err() || last {
+                    return;
+                }
+            }
+        });
+        Piped { full, empty, chunk: Vec::new(), position: 0 }
+    }
+}
+
+impl Read for Piped {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.position == self.chunk.len() {
+            let next = loop {
+                match self.full.recv_timeout(PATIENCE) {
+                    Ok(next) => break next?,
+                    Err(RecvTimeoutError::Disconnected) => return Ok(0),
+                    Err(RecvTimeoutError::Timeout) if interrupt::requested() => {
+                        return Err(io::Error::other("interrupted"));
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                }
+            };
+            // A full queue of empties only means that one chunk is not reused.
+            let _ = self.empty.try_send(std::mem::replace(&mut self.chunk, next));
+            self.position = 0;
+        }
+        let left = &self.chunk[self.position..];
+        let length = left.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&left[..length]);
+        self.position += length;
+        Ok(length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_arrives_whole_and_is_copied() {
+        let text: Vec<u8> = (0..CHUNK * 3 + 17).map(|i| (i % 251) as u8).collect();
+        let (write, mut read) = temporary().expect("a temporary file");
+        let mut piped = Piped::new(Box::new(io::Cursor::new(text.clone())), Some(write));
+        let (mut arrived, mut copied) = (Vec::new(), Vec::new());
+        piped.read_to_end(&mut arrived).expect("reads");
+        read.read_to_end(&mut copied).expect("reads");
+        assert!(arrived == text && copied == text);
+    }
+}

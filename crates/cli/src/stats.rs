@@ -1,0 +1,227 @@
+//! `atomvet stats`: what a trace consists of.
+
+use std::path::PathBuf;
+
+use atomvet_trace::wellformed::Discipline;
+use atomvet_trace::{Error, Event, Op, UpdateKind};
+use serde::Serialize;
+
+use crate::check::{coverage_status, failed};
+use crate::examine::op_kind;
+use crate::grid::{Align, grid, grouped};
+use crate::output::Output;
+use crate::pipeline::{self, Pass, Reading, Until};
+use crate::refine::Entered;
+use crate::spool::{Again, Source};
+use crate::status::Status;
+use crate::visible::{visible, visible_within};
+use crate::{Format, json};
+
+/// Options of `stats`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Traces, text or binary, plain or compressed; - is standard input
+    #[arg(required = true, value_name = "TRACE")]
+    traces: Vec<PathBuf>,
+    /// Show so many labels, the most entered first
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    top: usize,
+    /// Repair broken discipline instead of refusing the trace
+    #[arg(long)]
+    lenient: bool,
+    /// For people or for programs
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Write the figures to a file
+    #[arg(short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct TraceEntry {
+    trace: String,
+    input_format: &'static str,
+    #[serde(flatten)]
+    coverage: json::Coverage,
+    barriers: u64,
+    labels: u64,
+    sites: u64,
+    nesting_depth: u64,
+    longest_transaction: u64,
+    operations: json::Map<u64>,
+    top_labels: Vec<Label>,
+}
+
+#[derive(Serialize)]
+struct Label {
+    label: String,
+    entered: u64,
+}
+
+/// Runs it.
+pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
+    let output = Output::create(args.output.as_deref(), &args.traces)?;
+    let discipline = if args.lenient { Discipline::Lenient } else { Discipline::Strict };
+    let mut status = Status::Clean;
+    let mut entries = Vec::new();
+    for path in &args.traces {
+        let given = path.to_string_lossy();
+        match Source::new(path, Again::No).and_then(|mut source| profile(&mut source, discipline, args.top)) {
+            Ok((pass, entry)) => {
+                // That a trace has nothing to check is a figure like any other here.
+                if coverage_status(&given, &pass) == Status::BadInput {
+                    status = Status::BadInput;
+                }
+                entries.push(json::Entry::Whole(entry));
+            }
+            Err(error) => {
+                status = status.max(failed(&error));
+                entries.push(json::Entry::Failed(json::Failed::new(&given, &error)));
+            }
+        }
+    }
+    let report = match args.format {
+        Format::Text => {
+            let texts = entries.iter().filter_map(|entry| match entry {
+                json::Entry::Whole(entry) => Some(text(entry)),
+                json::Entry::Failed(_) => None,
+            });
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        Format::Json => json::render(&json::Report { schema: "atomvet-stats/1", traces: entries })?,
+    };
+    output.write_all_of(&report)?;
+    Ok(status)
+}
+
+/// Figures that only this command wants.
+#[derive(Default)]
+struct Profile {
+    operations: Vec<(&'static str, u64)>,
+    /// Per thread, how many blocks it is in, and how many events its transaction has so far.
+    threads: Vec<(u64, u64)>,
+    nesting_depth: u64,
+    longest_transaction: u64,
+    entered: Entered,
+}
+
+impl Profile {
+    fn count(&mut self, events: &[Event]) {
+        self.entered.count(events);
+        for event in events {
+            if event.op == Op::Skip {
+                continue;
+            }
+            let kind = kind(event.op);
+            match self.operations.iter_mut().find(|(name, _)| *name == kind) {
+                Some((_, number)) => *number += 1,
+                None => self.operations.push((kind, 1)),
+            }
+            let thread = event.thread.index();
+            if thread >= self.threads.len() {
+                self.threads.resize(thread + 1, (0, 0));
+            }
+            let (depth, length) = &mut self.threads[thread];
+            if *depth == 0 {
+                *length = 0;
+            }
+            *length += 1;
+            match event.op {
+                Op::Begin(_) => *depth += 1,
+                Op::End => *depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            self.nesting_depth = self.nesting_depth.max(*depth);
+            self.longest_transaction = self.longest_transaction.max(*length);
+        }
+    }
+}
+
+fn kind(op: Op) -> &'static str {
+    match op {
+        Op::Update(_, UpdateKind::Add) => "add",
+        Op::Update(_, UpdateKind::Or) => "or",
+        Op::Update(_, UpdateKind::And) => "and",
+        Op::Update(_, UpdateKind::Xor) => "xor",
+        Op::Update(_, UpdateKind::Min) => "min",
+        Op::Update(_, UpdateKind::Max) => "max",
+        Op::Reacquire(..) => "acq (re-entrant)",
+        Op::Rerelease(..) => "rel (re-entrant)",
+        other => op_kind(other),
+    }
+}
+
+fn profile(source: &mut Source, discipline: Discipline, top: usize) -> Result<(Pass, TraceEntry), Error> {
+    let mut profile = Profile::default();
+    let reading = Reading { discipline, spec: None, until: Until::End };
+    let pass = pipeline::run(source, reading, |batch| profile.count(&batch.events))?;
+    let mut labels: Vec<Label> = (profile.entered.by_name(&pass.names).into_iter())
+        .map(|(label, entered)| Label { label, entered })
+        .collect();
+    let number_of_labels = labels.len() as u64;
+    labels.sort_by(|a, b| b.entered.cmp(&a.entered).then_with(|| a.label.cmp(&b.label)));
+    labels.truncate(top);
+    profile.operations.sort_by_key(|(name, number)| (std::cmp::Reverse(*number), *name));
+    let entry = TraceEntry {
+        trace: source.given.clone(),
+        input_format: match pass.format {
+            atomvet_trace::Format::Text => "text",
+            atomvet_trace::Format::Binary => "binary",
+        },
+        coverage: json::Coverage::new(&pass),
+        barriers: pass.names.barriers.len() as u64,
+        labels: number_of_labels,
+        sites: pass.names.sites.len() as u64,
+        nesting_depth: profile.nesting_depth,
+        longest_transaction: profile.longest_transaction,
+        operations: json::Map(profile.operations),
+        top_labels: labels,
+    };
+    Ok((pass, entry))
+}
+
+fn text(entry: &TraceEntry) -> String {
+    let coverage = &entry.coverage;
+    let mut text = visible(&entry.trace).into_owned();
+    if let Some(reason) = &coverage.partial_reason {
+        text.push_str(&format!(" (PARTIAL: {})", visible(reason)));
+    }
+    text.push('\n');
+    let figures = [
+        ("events", coverage.events),
+        ("threads", coverage.threads),
+        ("variables", coverage.variables),
+        ("locks", coverage.locks),
+        ("barriers", entry.barriers),
+        ("blocks", coverage.blocks),
+        ("outermost blocks", coverage.outermost_blocks),
+        ("unary events", coverage.unary),
+        ("transactions", coverage.transactions),
+        ("nesting depth", entry.nesting_depth),
+        ("longest transaction, in events", entry.longest_transaction),
+        ("labels", entry.labels),
+        ("sites", entry.sites),
+        ("repairs", coverage.repairs),
+    ];
+    let mut rows = vec![vec!["format".to_owned(), entry.input_format.to_owned()]];
+    rows.extend(figures.iter().map(|(name, number)| vec![(*name).to_owned(), grouped(*number)]));
+    rows.extend(coverage.repaired.0.iter().map(|(name, number)| vec![format!("  {name}"), grouped(*number)]));
+    text.push_str(&grid(2, &[("", Align::Left), ("", Align::Right)], &rows));
+    if !entry.operations.0.is_empty() {
+        text.push('\n');
+        let rows: Vec<_> =
+            entry.operations.0.iter().map(|(name, n)| vec![(*name).to_owned(), grouped(*n)]).collect();
+        text.push_str(&grid(2, &[("operation", Align::Left), ("events", Align::Right)], &rows));
+    }
+    if !entry.top_labels.is_empty() {
+        text.push('\n');
+        let rows: Vec<_> =
+            entry.top_labels.iter().map(|l| vec![visible_within(&l.label, 60), grouped(l.entered)]).collect();
+        text.push_str(&grid(2, &[("block", Align::Left), ("entered", Align::Right)], &rows));
+        let more = entry.labels - entry.top_labels.len() as u64;
+        if more > 0 {
+            text.push_str(&format!("  … and {} more; --top N shows N\n", grouped(more)));
+        }
+    }
+    text
+}

@@ -1,0 +1,102 @@
+//! What a trace consists of, counted once, behind the specification: the figures that say how
+//! much a verdict speaks of. Cost: one table lookup per event.
+
+use atomvet_trace::{Event, Op};
+
+/// The figures of one trace.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    /// All events, those taken out included: event numbers go up to here.
+    pub(crate) events: u64,
+    /// Blocks entered.
+    pub(crate) blocks: u64,
+    /// Those of them that are inside no other.
+    pub(crate) outermost_blocks: u64,
+    /// Events outside every block.
+    pub(crate) unary: u64,
+    /// Per thread, how many blocks it is in.
+    depths: Vec<Option<u32>>,
+}
+
+impl Tally {
+    /// Counts the next events.
+    pub(crate) fn count(&mut self, block: &[Event]) {
+        self.events += block.len() as u64;
+        for event in block {
+            if event.op == Op::Skip {
+                continue;
+            }
+            let thread = event.thread.index();
+            if thread >= self.depths.len() {
+                self.depths.resize(thread + 1, None);
+            }
+            let depth = self.depths[thread].get_or_insert(0);
+            match event.op {
+                Op::Begin(_) => {
+                    self.blocks += 1;
+                    self.outermost_blocks += u64::from(*depth == 0);
+                    *depth += 1;
+                }
+                // Behind the discipline check an end always has a begin.
+                Op::End => *depth = depth.saturating_sub(1),
+                _ => self.unary += u64::from(*depth == 0),
+            }
+        }
+    }
+
+    /// Threads that did something.
+    pub(crate) fn threads(&self) -> u64 {
+        self.depths.iter().flatten().count() as u64
+    }
+
+    /// Outermost blocks and lone events.
+    pub(crate) fn transactions(&self) -> u64 {
+        self.outermost_blocks + self.unary
+    }
+
+    /// Why nothing could be wrong with such a trace, if nothing could.
+    pub(crate) fn nothing_observed(&self) -> Option<Nothing> {
+        if self.events == 0 {
+            Some(Nothing::NoEvents)
+        } else if self.blocks == 0 {
+            Some(Nothing::NoBlock)
+        } else if self.threads() < 2 {
+            Some(Nothing::OneThread)
+        } else {
+            None
+        }
+    }
+}
+
+/// Why there was nothing to observe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Nothing {
+    /// The trace is empty.
+    NoEvents,
+    /// Nothing in it is meant to be atomic.
+    NoBlock,
+    /// Nobody could interfere.
+    OneThread,
+}
+
+impl Nothing {
+    /// As in JSON.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Nothing::NoEvents => "no events",
+            Nothing::NoBlock => "no block",
+            Nothing::OneThread => "one thread only",
+        }
+    }
+
+    /// What to do about it.
+    pub(crate) fn help(self) -> &'static str {
+        match self {
+            Nothing::NoEvents => "the trace is empty: check that the program was recorded",
+            Nothing::NoBlock => {
+                "nothing in the trace is meant to be atomic: mark blocks with begin and end, or list other ones in the specification"
+            }
+            Nothing::OneThread => "nobody could interfere: record a run in which several threads work",
+        }
+    }
+}

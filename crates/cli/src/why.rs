@@ -1,0 +1,185 @@
+//! Why the findings hold: passes 2 and 3 over a trace.
+//!
+//! An algorithm that blames more than what is violated ([`Blame::More`]) may be wrong about a block
+//! and still right that it completes a cycle; such a finding gets the cycle as its witness.
+
+use std::collections::HashMap;
+
+use atomvet_check::verify::Verifier;
+use atomvet_check::witness::{Replay, Request, Witness};
+use atomvet_check::{Blame, Block, Finding, Info};
+use atomvet_trace::{Error, ErrorKind, Event, EventId, Op, Place};
+
+use crate::examine::{Judgement, Options, Scene, Verdict, Verify, Wanted};
+use crate::interrupt;
+use crate::pipeline::{self, Interrupted, Partial, Pass, Reading, Until};
+use crate::spool::Source;
+
+/// Gives every violation that is shown its witness, and tells what the events of those are.
+pub(crate) fn explain(
+    source: &mut Source,
+    options: &Options<'_>,
+    pass: &mut Pass,
+    verdicts: &mut [Verdict],
+) -> Result<Scene, Error> {
+    let shown = match options.witnesses {
+        Wanted::None => 0,
+        Wanted::Shown(number) => number,
+        Wanted::All => usize::MAX,
+    };
+    let mut requests = Requests::default();
+    for verdict in verdicts.iter() {
+        for violation in verdict.violations.iter().take(shown) {
+            possible(verdict.info, &violation.finding).for_each(|request| requests.add(request));
+        }
+    }
+    let Some(last) = requests.list.iter().map(|request| request.event.0).max() else {
+        return Ok(Scene::default());
+    };
+    let end = last + 1;
+    let interrupted = if interrupt::requested() { Interrupted::Before } else { Interrupted::Never };
+    let until = Until::Event(EventId(end), interrupted);
+    let reading = Reading { discipline: options.discipline, spec: options.spec, until };
+
+    let mut replay = Replay::new(&options.config, &requests.list);
+    let again = pipeline::run(source, reading, |batch| replay.events(batch.first(), &batch.events))?;
+    if again.partial == Some(Partial::Interrupted) {
+        pass.partial.get_or_insert(Partial::Unexplained);
+        return Ok(Scene::default());
+    }
+    if again.tally.events < end {
+        return Err(changed_error(&source.given, end));
+    }
+    let mut results: Vec<(Option<Witness>, Option<Judgement>)> =
+        replay.finish().into_iter().map(|witness| (witness, None)).collect();
+
+    let mut stage = Stage::default();
+    if options.verify == Verify::Yes || options.witnesses != Wanted::All {
+        let found: Vec<Witness> = results.iter().filter_map(|(witness, _)| witness.clone()).collect();
+        let mut verifier = (options.verify == Verify::Yes).then(|| Verifier::new(&options.config, &found));
+        stage = Stage::new(&found, &requests.list);
+        let again = pipeline::run(source, reading, |batch| {
+            stage.events(batch.first(), &batch.events);
+            if let Some(verifier) = &mut verifier {
+                verifier.events(batch.first(), &batch.events);
+            }
+        })?;
+        if again.partial == Some(Partial::Interrupted) {
+            pass.partial.get_or_insert(Partial::Unexplained);
+            return Ok(Scene::default());
+        }
+        let judgements = verifier.map(Verifier::finish).unwrap_or_default();
+        let with_witness = results.iter_mut().filter(|(witness, _)| witness.is_some());
+        for ((_, result), judgement) in with_witness.zip(judgements) {
+            *result = Some(judgement);
+        }
+    }
+
+    for verdict in verdicts.iter_mut() {
+        for violation in verdict.violations.iter_mut().take(shown) {
+            let found = possible(verdict.info, &violation.finding)
+                .filter_map(|request| results.get(requests.position(&request)?))
+                .find(|(witness, _)| witness.is_some());
+            (violation.witness, violation.judgement) = match (found, options.verify) {
+                (Some(found), _) => found.clone(),
+                (None, Verify::Yes) => (None, Some(Err("no witness was found".to_owned()))),
+                (None, Verify::No) => (None, None),
+            };
+        }
+    }
+    Ok(stage.scene)
+}
+
+/// What could be the witness of a finding, the better first.
+fn possible(info: &Info, finding: &Finding) -> impl Iterator<Item = Request> {
+    let Finding { block, transaction, event, .. } = *finding;
+    let first = Request { block, transaction, event: event.at };
+    let cycle = (info.blame == Blame::More && block.is_some()).then_some(Request { block: None, ..first });
+    [first].into_iter().chain(cycle)
+}
+
+/// What is asked for. Algorithms often find the same; each request is made once.
+#[derive(Default)]
+struct Requests {
+    list: Vec<Request>,
+    index: HashMap<Key, usize>,
+}
+
+/// Two requests with the same blocks and event are the same.
+type Key = (Option<EventId>, EventId, EventId);
+
+impl Requests {
+    fn key(request: &Request) -> Key {
+        (request.block.map(|block| block.begin), request.transaction.begin, request.event)
+    }
+
+    fn add(&mut self, request: Request) {
+        self.index.entry(Self::key(&request)).or_insert_with(|| {
+            self.list.push(request);
+            self.list.len() - 1
+        });
+    }
+
+    fn position(&self, request: &Request) -> Option<usize> {
+        self.index.get(&Self::key(request)).copied()
+    }
+}
+
+fn changed_error(file: &str, expected: u64) -> Error {
+    Error {
+        file: file.to_owned(),
+        place: Place::Whole,
+        kind: ErrorKind::Io,
+        problem: format!("has fewer than {expected} events now: it changed while it was checked"),
+        help: "check it again once nobody writes to it".to_owned(),
+    }
+}
+
+/// Collects what witnesses speak of.
+#[derive(Default)]
+struct Stage {
+    wanted: Vec<EventId>,
+    next: usize,
+    /// Per thread, its outermost block and how many are open.
+    open: Vec<(Option<Block>, u32)>,
+    scene: Scene,
+}
+
+impl Stage {
+    fn new(witnesses: &[Witness], requests: &[Request]) -> Stage {
+        let steps = witnesses.iter().flat_map(|w| &w.steps).flat_map(|step| [step.from, step.to]);
+        let ends = requests
+            .iter()
+            .flat_map(|r| r.block.map(|b| b.begin).into_iter().chain([r.transaction.begin, r.event]));
+        let mut wanted: Vec<EventId> = steps.chain(ends).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        Stage { wanted, next: 0, open: Vec::new(), scene: Scene::default() }
+    }
+
+    fn events(&mut self, first: EventId, events: &[Event]) {
+        for (at, &event) in (first.0..).map(EventId).zip(events) {
+            let thread = event.thread.index();
+            if thread >= self.open.len() {
+                self.open.resize(thread + 1, (None, 0));
+            }
+            let (outermost, depth) = &mut self.open[thread];
+            if let Op::Begin(region) = event.op {
+                if *depth == 0 {
+                    *outermost = Some(Block { begin: at, thread: event.thread, region, site: event.site });
+                }
+                *depth += 1;
+            }
+            if self.wanted.get(self.next) == Some(&at) {
+                self.scene.0.insert(at, (event, *outermost));
+                self.next += 1;
+            }
+            if event.op == Op::End {
+                *depth = depth.saturating_sub(1);
+                if *depth == 0 {
+                    *outermost = None;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The command as a user sees it: every test runs the binary.
+
+mod check;
+mod commands;
+mod common;
+mod json;
+mod process;

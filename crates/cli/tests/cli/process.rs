@@ -1,0 +1,206 @@
+//! Inputs and the process around the command: bad files, compression, pipes, Ctrl-C.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::{Files, LOST, atomvet, atomvet_with, command, trace};
+use serde_json::json;
+
+#[test]
+fn bad_inputs_are_refused_with_their_place() {
+    let files = Files::new(&[("good.std", &trace(LOST))]);
+    let binary = files.at("good.atv");
+    atomvet(&["convert", &files.at("good.std"), "-o", &binary]).ends_with(0);
+    let bytes = std::fs::read(&binary).expect("bytes");
+    files.add("cut.atv", &bytes[..bytes.len() - 3]);
+    let mut flipped = bytes.clone();
+    let middle = bytes.len() / 2;
+    flipped[middle] ^= 0x10;
+    files.add("flipped.atv", &flipped);
+    files.add("latin1.std", b"T1|begin(a)|1\nT1|w(\xe4)|2\n");
+    files.add("field.std", b"T1|begin(a)|1\nT1\n");
+    files.add("held.std", trace("T1|acq(m)|1 T2|acq(m)|2").as_bytes());
+    for (name, part) in [
+        ("missing.std", "missing.std: cannot be opened"),
+        (".", "is a directory"),
+        ("cut.atv", "cut.atv: "),
+        ("flipped.atv", "flipped.atv: "),
+        ("latin1.std", "latin1.std:2:"),
+        ("field.std", "field.std:2:"),
+        ("held.std", "held.std:2:"),
+    ] {
+        for command in ["check", "compare", "refine", "stats"] {
+            let run = atomvet(&[command, &files.at(name)]).ends_with(2).complains(part);
+            assert!(
+                run.err.starts_with("atomvet: error: ") && run.err.contains("; "),
+                "{command}: {}",
+                run.err
+            );
+            assert!(!run.err.contains("panicked") && !run.out.contains("serializable"), "{run:?}");
+        }
+    }
+}
+
+#[test]
+fn standard_input_is_read_once() {
+    atomvet_with(&["check", "-", "-"], trace(LOST).as_bytes())
+        .ends_with(2)
+        .prints("deposit is not atomic")
+        .complains("give - once only");
+}
+
+#[test]
+fn a_named_pipe_is_read_like_standard_input() {
+    let files = Files::new(&[("lost.std", &trace(LOST))]);
+    let pipe = files.at("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
+    assert!(made.success());
+    let child = command(&["check", "--verify", &pipe]).spawn().expect("starts");
+    std::fs::write(&pipe, trace(LOST)).expect("writes");
+    let (status, out, err) = end(child);
+    assert_eq!(status, Some(1), "{err}");
+    assert!(out.contains("lost update") && out.contains("verified"), "{out}");
+}
+
+#[test]
+fn a_newer_version_is_named() {
+    let files = Files::new(&[("good.std", &trace(LOST))]);
+    let binary = files.at("good.atv");
+    atomvet(&["convert", &files.at("good.std"), "-o", &binary]).ends_with(0);
+    let mut bytes = std::fs::read(&binary).expect("bytes");
+    let version = VERSION_OFFSET;
+    bytes[version] += 1;
+    let newer = files.add("newer.atv", &bytes);
+    let run = atomvet(&["check", "--format", "json", &newer]).ends_with(2).complains("version");
+    assert_eq!(run.json()["traces"][0]["error"]["kind"], json!("version"));
+}
+
+/// Where the version stands in a binary trace, after the magic bytes.
+const VERSION_OFFSET: usize = 8;
+
+#[test]
+fn a_cut_off_file_is_partial_when_lenient() {
+    let files = Files::new(&[]);
+    let whole = files.at("whole.atv");
+    atomvet(&["gen", "--mode", "two-phase", "--events", "300000", "--inject-at", "100", "-o", &whole])
+        .ends_with(0);
+    let bytes = std::fs::read(&whole).expect("bytes");
+    let cut = files.add("cut.atv", &bytes[..bytes.len() * 9 / 10]);
+    let run = atomvet(&["check", "--format", "json", &cut]).ends_with(2);
+    assert_eq!(run.json()["traces"][0]["error"]["kind"], json!("truncated"));
+    let run = atomvet(&["check", "--format", "json", "--lenient", &cut]).ends_with(1).complains("partial");
+    let entry = &run.json()["traces"][0];
+    assert_eq!(entry["partial"], json!(true));
+    assert!(entry["events"].as_u64() > Some(100_000) && entry["events"].as_u64() < Some(300_000), "{entry}");
+    atomvet(&["convert", &cut, "-o", &files.at("salvaged.std")]).ends_with(2);
+    assert!(!files.path("salvaged.std").exists());
+    atomvet(&["convert", "--lenient", &cut, "-o", &files.at("salvaged.std")])
+        .ends_with(0)
+        .complains("not the whole");
+    assert!(files.path("salvaged.std").exists());
+}
+
+#[test]
+fn compressed_traces_are_recognised_by_content() {
+    let files = Files::new(&[]);
+    let text = trace(LOST);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(text.as_bytes()).expect("compresses");
+    let gzip = gzip.finish().expect("compresses");
+    let zstd = zstd::encode_all(text.as_bytes(), 3).expect("compresses");
+    for bytes in [&gzip, &zstd] {
+        atomvet(&["check", &files.add("named-anyhow", bytes)]).ends_with(1).prints("deposit is not atomic");
+        atomvet_with(&["check", "-"], bytes).ends_with(1).prints("deposit is not atomic");
+    }
+    atomvet(&["check", &files.add("cut.gz", &gzip[..gzip.len() - 9])]).ends_with(2);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    for arguments in
+        [&["gen", "--mode", "two-phase", "--events", "3000000"][..], &["list"], &["explain", "shapes"]]
+    {
+        let mut child = command(arguments).spawn().expect("starts");
+        let mut line = String::new();
+        let mut out = BufReader::with_capacity(16, child.stdout.take().expect("a pipe"));
+        out.read_line(&mut line).expect("reads");
+        drop(out);
+        let run = child.wait_with_output().expect("ends");
+        let err = String::from_utf8(run.stderr).expect("UTF-8");
+        assert_eq!((run.status.code(), err.as_str()), (Some(0), ""), "{arguments:?}");
+    }
+}
+
+#[test]
+fn ctrl_c_reports_what_was_found_so_far() {
+    for format in ["text", "json"] {
+        let mut child =
+            command(&["check", "--format", format, "-"]).stdin(Stdio::piped()).spawn().expect("starts");
+        let mut input = child.stdin.take().expect("a pipe");
+        // Much more than all buffers hold: when it is written, the violation has been read.
+        input.write_all(trace(LOST).as_bytes()).expect("writes");
+        let filler = trace("T1|begin(a)|1 T1|r(x)|2 T1|end|3").repeat(1000);
+        for _ in 0..800 {
+            input.write_all(filler.as_bytes()).expect("writes");
+        }
+        signal(&child);
+        // The pipe stays open and silent.
+        let (status, out, err) = end(child);
+        drop(input);
+        assert_eq!(status, Some(1), "{err}");
+        assert!(err.contains("partial: interrupted"), "{err}");
+        if format == "json" {
+            let report: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+            let entry = &report["traces"][0];
+            assert_eq!((&entry["partial"], &entry["partial_reason"]), (&json!(true), &json!("interrupted")));
+            assert_eq!(entry["checkers"][0]["violations"][0]["shape"], json!("lost update"));
+        } else {
+            assert!(out.contains("PARTIAL, interrupted") && out.contains("deposit is not atomic"), "{out}");
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_check_without_findings_is_not_clean() {
+    let mut child = command(&["check", "-"]).stdin(Stdio::piped()).spawn().expect("starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    let filler = trace("T1|begin(a)|1 T1|r(x)|2 T1|end|3 T2|r(x)|4").repeat(1000);
+    for _ in 0..200 {
+        input.write_all(filler.as_bytes()).expect("writes");
+    }
+    signal(&child);
+    let (status, out, err) = end(child);
+    drop(input);
+    assert_eq!(status, Some(2), "{err}");
+    assert!(out.contains("PARTIAL, interrupted"), "{out}");
+}
+
+fn signal(child: &Child) {
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    assert!(sent.success());
+}
+
+/// Waits for the end, but not for ever.
+fn end(mut child: Child) -> (Option<i32>, String, String) {
+    let (mut out, mut err) = (child.stdout.take().expect("a pipe"), child.stderr.take().expect("a pipe"));
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        out.read_to_string(&mut text).expect("reads");
+        text
+    });
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let status = loop {
+        match child.try_wait().expect("waits") {
+            Some(status) => break status.code(),
+            None if Instant::now() > deadline => {
+                child.kill().expect("ends");
+                panic!("still running after Ctrl-C");
+            }
+            None => std::thread::yield_now(),
+        }
+    };
+    let mut text = String::new();
+    err.read_to_string(&mut text).expect("reads");
+    (status, reader.join().expect("reads"), text)
+}
