@@ -10,7 +10,11 @@ pub(crate) fn run() -> anyhow::Result<()> {
     step("lints", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"], &[])?;
     println!("== dependencies and licences");
     dependencies()?;
-    step("documentation", &["doc", "--workspace", "--no-deps", "--quiet"], &[("RUSTDOCFLAGS", "-D warnings")])?;
+    step(
+        "documentation",
+        &["doc", "--workspace", "--no-deps", "--quiet"],
+        &[("RUSTDOCFLAGS", "-D warnings")],
+    )?;
     step("tests", &["test", "--workspace"], &[])?;
     println!("== a share of `cargo xtask oracle`");
     crate::oracle::run(&crate::oracle::Options { traces: 1_000_000, seconds: Some(60), seed: 1, jobs: 2 })
@@ -38,8 +42,18 @@ const ALLOWED: &[(&str, &[&str])] = &[
 
 /// Licences that go with `MIT OR Apache-2.0`.
 const LICENCES: &[&str] = &[
-    "MIT", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "ISC",
-    "Unicode-3.0", "Zlib", "CC0-1.0", "Unlicense", "0BSD",
+    "MIT",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "ISC",
+    "Unicode-3.0",
+    "Zlib",
+    "CC0-1.0",
+    "Unlicense",
+    "0BSD",
 ];
 
 fn dependencies() -> anyhow::Result<()> {
@@ -50,7 +64,8 @@ fn dependencies() -> anyhow::Result<()> {
     let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
     let name = |package: &Value| package["name"].as_str().unwrap_or_default().to_owned();
     for (ours, allowed) in ALLOWED {
-        let package = packages.iter().find(|p| name(p) == *ours).with_context(|| format!("no crate {ours}"))?;
+        let package =
+            packages.iter().find(|p| name(p) == *ours).with_context(|| format!("no crate {ours}"))?;
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
             let for_tests = dependency["kind"] == "dev";
             if !for_tests && !allowed.contains(&name(dependency).as_str()) {
@@ -64,7 +79,11 @@ fn dependencies() -> anyhow::Result<()> {
         let fine = licence.replace('/', " OR ").split(" OR ").any(|alternative| {
             alternative.split(" AND ").all(|part| LICENCES.contains(&part.trim_matches(['(', ')', ' '])))
         });
-        ensure!(fine, "{} has the licence {licence:?}, which is not in LICENCES in xtask/src/ci.rs", name(package));
+        ensure!(
+            fine,
+            "{} has the licence {licence:?}, which is not in LICENCES in xtask/src/ci.rs",
+            name(package)
+        );
     }
     println!("{} packages are fine", packages.len());
     Ok(())

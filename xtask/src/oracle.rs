@@ -34,13 +34,16 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let stop = AtomicBool::new(false);
     let deadline = options.seconds.map(|seconds| start + Duration::from_secs(seconds));
     let worker = |job: u64| -> anyhow::Result<()> {
-        for seed in (options.seed..options.seed + options.traces).skip(job as usize).step_by(options.jobs as usize) {
+        for seed in
+            (options.seed..options.seed + options.traces).skip(job as usize).step_by(options.jobs as usize)
+        {
             let late = deadline.is_some_and(|deadline| Instant::now() > deadline);
             if late || stop.load(Ordering::Relaxed) {
                 break;
             }
             let (events, names) = trace(seed)?;
-            let config = Config { commuting_updates: seed.is_multiple_of(3), split_at_waits: seed.is_multiple_of(4) };
+            let config =
+                Config { commuting_updates: seed.is_multiple_of(3), split_at_waits: seed.is_multiple_of(4) };
             let verdict = round_trips(&events, &names)
                 .and_then(|()| judge(&config, &events))
                 .inspect_err(|_| stop.store(true, Ordering::Relaxed))
@@ -111,7 +114,8 @@ fn write(format: Format, events: &[Event], names: &Names) -> Result<Vec<u8>, Str
 }
 
 fn read(bytes: &[u8]) -> Result<(Vec<Event>, Names), String> {
-    let mut input = Input::from_reader("trace", Box::new(std::io::Cursor::new(bytes.to_vec()))).map_err(|e| e.to_string())?;
+    let mut input = Input::from_reader("trace", Box::new(std::io::Cursor::new(bytes.to_vec())))
+        .map_err(|e| e.to_string())?;
     let (mut all, mut block) = (Vec::new(), Vec::new());
     while input.next_block(&mut block).map_err(|e| e.to_string())? {
         all.extend_from_slice(&block);

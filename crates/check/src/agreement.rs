@@ -8,7 +8,7 @@ use atomvet_trace::{Event, EventId};
 use crate::oracle::{self, Order, Verdict};
 use crate::registry::{CHECKERS, Entry};
 use crate::verify::{self, Verifier};
-use crate::witness::{Replay, Request, SerialOrder, Witness};
+use crate::witness::{Because, Explanation, Replay, Request, SerialOrder, Witness};
 use crate::{Blame, Config, Finding, Findings, Kind};
 
 /// Checks everything on a well-formed trace; an error says what does not hold.
@@ -71,24 +71,43 @@ fn witnesses_hold(
     findings: &[Finding],
 ) -> Result<(), String> {
     let requests: Vec<Request> = findings.iter().map(Request::from).collect();
-    let mut witnesses = Vec::new();
-    for (request, witness) in requests.iter().zip(replay(config, events, &requests)) {
+    let (mut witnesses, mut clearer) = (Vec::new(), Vec::new());
+    for (request, found) in requests.iter().zip(replay(config, events, &requests)) {
         let again = || replay(config, events, &[Request { block: None, ..*request }]).remove(0);
-        let witness = witness.or_else(again);
-        witnesses.push(witness.ok_or_else(|| format!("no witness for {request:?}"))?);
+        let found = found.or_else(again).ok_or_else(|| format!("no witness for {request:?}"))?;
+        let ends_late = found.witness.steps.last().is_none_or(|last| last.to > request.event);
+        if ends_late && found.witness.block.is_some() {
+            return Err(format!("the witness ends after its event: {found:?}"));
+        }
+        witnesses.push(found.witness);
+        clearer.extend(found.by_data);
     }
-    let mut verifier = Verifier::new(config, &witnesses);
-    verifier.events(EventId(0), events);
-    for (witness, judgement) in witnesses.iter().zip(verifier.finish()) {
-        judgement.map_err(|problem| format!("{problem}: {witness:?}"))?;
+    let by_data = |witness: &Witness| witness.steps.iter().all(|step| is_data(step.because));
+    if let Some(witness) = clearer.iter().find(|witness| !by_data(witness)) {
+        return Err(format!("synchronization in a cycle of data: {witness:?}"));
     }
+    judge_witnesses(config, events, &clearer)?;
+    judge_witnesses(config, events, &witnesses)?;
     // The pieces of split blocks have fewer events than is assumed there.
     let judged = if config.split_at_waits { 0 } else { witnesses.len() };
     (requests.iter().zip(&witnesses).take(judged))
         .try_for_each(|(request, witness)| is_shortest(events, order, *request, witness))
 }
 
-fn replay(config: &Config, events: &[Event], requests: &[Request]) -> Vec<Option<Witness>> {
+fn is_data(because: Because) -> bool {
+    matches!(because, Because::Access(..) | Because::ProgramOrder(_))
+}
+
+fn judge_witnesses(config: &Config, events: &[Event], witnesses: &[Witness]) -> Result<(), String> {
+    let mut verifier = Verifier::new(config, witnesses);
+    verifier.events(EventId(0), events);
+    for (witness, judgement) in witnesses.iter().zip(verifier.finish()) {
+        judgement.map_err(|problem| format!("{problem}: {witness:?}"))?;
+    }
+    Ok(())
+}
+
+fn replay(config: &Config, events: &[Event], requests: &[Request]) -> Vec<Option<Explanation>> {
     let mut replay = Replay::new(config, requests);
     replay.events(EventId(0), events);
     replay.finish()

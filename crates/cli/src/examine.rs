@@ -8,11 +8,12 @@
 //! ```
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 use atomvet_check::registry::Entry;
 use atomvet_check::verify;
-use atomvet_check::witness::{SerialOrder, Witness};
+use atomvet_check::witness::{Explanation, SerialOrder};
 use atomvet_check::{Block, Config, Finding, Findings, Info, Stats};
 use atomvet_trace::wellformed::Discipline;
 use atomvet_trace::{Error, Event, EventId, Names, Op, SiteId};
@@ -131,8 +132,8 @@ pub(crate) struct Violation {
     /// The same for the same mistake in every run.
     pub(crate) fingerprint: u64,
     /// The cycle, if it was wanted and found.
-    pub(crate) witness: Option<Witness>,
-    /// What the independent judge says about the witness, if it was asked.
+    pub(crate) explanation: Option<Explanation>,
+    /// What the independent judge says about the explanation, if it was asked.
     pub(crate) judgement: Option<Judgement>,
 }
 
@@ -193,6 +194,7 @@ pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Exam
             order.events(batch.first(), &batch.events);
             kept.extend_from_slice(&batch.events);
         }
+        ControlFlow::Continue(())
     })?;
     let mut verdicts: Vec<Verdict> = running.into_iter().map(|r| r.finish(options, &pass.names)).collect();
     let serial_order = serial.map(|(order, events)| finish_serial(order, &events, options));
@@ -240,7 +242,7 @@ impl Running {
             let first = *by_fingerprint.entry(fingerprint).or_insert(violations.len());
             match violations.get_mut(first) {
                 Some(same) if options.instances == Instances::Folded => same.finding.count += finding.count,
-                _ => violations.push(Violation { finding, fingerprint, witness: None, judgement: None }),
+                _ => violations.push(Violation { finding, fingerprint, explanation: None, judgement: None }),
             }
         }
         let (seconds, peak_bytes) = (meter.seconds(), meter.peak_bytes());

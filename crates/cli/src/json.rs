@@ -4,7 +4,7 @@
 use std::fmt;
 
 use atomvet_check::Kind;
-use atomvet_check::witness::{Because, Step, Touch};
+use atomvet_check::witness::{Because, Step, Touch, Witness};
 use atomvet_check::{Block, Stats};
 use atomvet_trace::wellformed::Repair;
 use atomvet_trace::{Error, ErrorKind, Names, Place, RegionId};
@@ -210,6 +210,8 @@ struct ViolationEntry {
     shape: Option<&'static str>,
     witness: Vec<StepEntry>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    data_witness: Option<Vec<StepEntry>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     verified: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     verify_error: Option<String>,
@@ -290,7 +292,8 @@ pub(crate) fn kind(kind: Kind) -> &'static str {
 
 fn violation(violation: &Violation, names: &Names) -> ViolationEntry {
     let finding = &violation.finding;
-    let witness = violation.witness.as_ref();
+    let explanation = violation.explanation.as_ref();
+    let steps = |witness: &Witness| witness.steps.iter().map(|s| step(s, names)).collect();
     let (verified, verify_error) = match &violation.judgement {
         None => (None, None),
         Some(Ok(())) => (Some(true), None),
@@ -304,8 +307,9 @@ fn violation(violation: &Violation, names: &Names) -> ViolationEntry {
         event: finding.event.at.0,
         op: op_kind(finding.event.op),
         site: site(names, finding.event.site).map(str::to_owned),
-        shape: witness.map(|w| w.shape().name()),
-        witness: witness.map(|w| w.steps.iter().map(|s| step(s, names)).collect()).unwrap_or_default(),
+        shape: explanation.map(|e| e.shape().name()),
+        witness: explanation.map(|e| steps(&e.witness)).unwrap_or_default(),
+        data_witness: explanation.and_then(|e| e.by_data.as_ref()).map(steps),
         verified,
         verify_error,
         fingerprint: format!("{:016x}", violation.fingerprint),

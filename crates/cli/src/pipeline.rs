@@ -9,6 +9,7 @@
 //! The wall time of a pass is the larger of reading and checking, not their sum, and nothing is
 //! allocated per block. Ctrl-C ends a pass after the block at hand.
 
+use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 
 use atomvet_trace::objects::Objects;
@@ -126,18 +127,20 @@ impl Partial {
 /// Blocks that may wait for the checkers. More would only take memory.
 const WAITING: usize = 4;
 
-/// Reads the trace and hands its events to `consume`, on the calling thread.
+/// Reads the trace and hands its events to `consume`, on the calling thread, until that has enough.
 pub(crate) fn run(
     source: &mut Source,
     reading: Reading<'_>,
-    mut consume: impl FnMut(&Batch),
+    mut consume: impl FnMut(&Batch) -> ControlFlow<()>,
 ) -> Result<Pass, Error> {
     let (full_sender, full) = sync_channel::<Batch>(WAITING);
     let (empty, empty_receiver) = channel::<Batch>();
     std::thread::scope(|scope| {
         let reader = scope.spawn(move || read(source, reading, &full_sender, &empty_receiver));
         for batch in full {
-            consume(&batch);
+            if consume(&batch).is_break() {
+                break;
+            }
             // The reader may have ended already.
             let _ = empty.send(batch);
         }

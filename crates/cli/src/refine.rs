@@ -4,6 +4,7 @@
 //! pass of the exact algorithm gives what iterative refinement needs many runs for.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use atomvet_check::registry::CHECKERS;
@@ -90,6 +91,7 @@ fn learn(source: &mut Source, config: &Config, discipline: Discipline) -> Result
         }
         analysis.events(batch.first(), &batch.events, &mut findings);
         entered.count(&batch.events);
+        ControlFlow::Continue(())
     })?;
     analysis.finish(&mut findings);
     let mut seen = BTreeMap::new();

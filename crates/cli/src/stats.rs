@@ -1,5 +1,6 @@
 //! `atomvet stats`: what a trace consists of.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use atomvet_trace::wellformed::Discipline;
@@ -154,7 +155,10 @@ fn kind(op: Op) -> &'static str {
 fn profile(source: &mut Source, discipline: Discipline, top: usize) -> Result<(Pass, TraceEntry), Error> {
     let mut profile = Profile::default();
     let reading = Reading { discipline, spec: None, until: Until::End };
-    let pass = pipeline::run(source, reading, |batch| profile.count(&batch.events))?;
+    let pass = pipeline::run(source, reading, |batch| {
+        profile.count(&batch.events);
+        ControlFlow::Continue(())
+    })?;
     let mut labels: Vec<Label> = (profile.entered.by_name(&pass.names).into_iter())
         .map(|(label, entered)| Label { label, entered })
         .collect();

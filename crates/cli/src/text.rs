@@ -96,11 +96,12 @@ fn detail(text: &mut String, violation: &Violation, examined: &Examined) {
             visible(problem)
         );
     }
-    let Some(witness) = &violation.witness else {
+    let Some(explanation) = &violation.explanation else {
         put!(text, "   completed by event {}, {}", grouped(finding.event.at.0), op(finding.event.op, names));
         put!(text, "   fingerprint {:016x}", violation.fingerprint);
         return;
     };
+    let witness = explanation.clearest();
     if finding.block.is_some() && witness.block.is_none() {
         put!(text, "   (this algorithm blames the block for completing a cycle; alone it could be atomic)");
     }
@@ -113,6 +114,14 @@ fn detail(text: &mut String, violation: &Violation, examined: &Examined) {
         text.push_str(&paragraph("   ", &sentence));
     }
     put!(text, "   So no serial order of these exists.");
+    if explanation.by_data.is_some() {
+        let at = grouped(finding.event.at.0);
+        put!(
+            text,
+            "   (Synchronization fixes this order since event {at}, {}.)",
+            op(finding.event.op, names)
+        );
+    }
     text.push_str(&paragraph("   ", &format!("remedy: {}", shape.remedy())));
     let verified = if violation.judgement == Some(Ok(())) { "; witness verified independently" } else { "" };
     put!(text, "   fingerprint {:016x}{verified}", violation.fingerprint);

@@ -4,9 +4,10 @@
 //! and still right that it completes a cycle; such a finding gets the cycle as its witness.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 use atomvet_check::verify::Verifier;
-use atomvet_check::witness::{Replay, Request, Witness};
+use atomvet_check::witness::{Explanation, Replay, Request, Witness};
 use atomvet_check::{Blame, Block, Finding, Info};
 use atomvet_trace::{Error, ErrorKind, Event, EventId, Op, Place};
 
@@ -36,42 +37,57 @@ pub(crate) fn explain(
     let Some(last) = requests.list.iter().map(|request| request.event.0).max() else {
         return Ok(Scene::default());
     };
-    let end = last + 1;
     let interrupted = if interrupt::requested() { Interrupted::Before } else { Interrupted::Never };
-    let until = Until::Event(EventId(end), interrupted);
-    let reading = Reading { discipline: options.discipline, spec: options.spec, until };
+    let up_to = |end: u64| {
+        let until = Until::Event(EventId(end), interrupted);
+        Reading { discipline: options.discipline, spec: options.spec, until }
+    };
 
     let mut replay = Replay::new(&options.config, &requests.list);
-    let again = pipeline::run(source, reading, |batch| replay.events(batch.first(), &batch.events))?;
+    let again = pipeline::run(source, up_to(pass.tally.events), |batch| {
+        replay.events(batch.first(), &batch.events);
+        let at = EventId(batch.first().0 + batch.events.len() as u64);
+        if replay.is_done(at) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
     if again.partial == Some(Partial::Interrupted) {
         pass.partial.get_or_insert(Partial::Unexplained);
         return Ok(Scene::default());
     }
-    if again.tally.events < end {
-        return Err(changed_error(&source.given, end));
+    if again.tally.events <= last {
+        return Err(changed_error(&source.given, last + 1));
     }
-    let mut results: Vec<(Option<Witness>, Option<Judgement>)> =
-        replay.finish().into_iter().map(|witness| (witness, None)).collect();
+    let mut results: Vec<(Option<Explanation>, Option<Judgement>)> =
+        replay.finish().into_iter().map(|explanation| (explanation, None)).collect();
 
     let mut stage = Stage::default();
     if options.verify == Verify::Yes || options.witnesses != Wanted::All {
-        let found: Vec<Witness> = results.iter().filter_map(|(witness, _)| witness.clone()).collect();
+        let found: Vec<Witness> = (results.iter())
+            .filter_map(|(explanation, _)| explanation.as_ref())
+            .flat_map(|explanation| [Some(&explanation.witness), explanation.by_data.as_ref()])
+            .flatten()
+            .cloned()
+            .collect();
         let mut verifier = (options.verify == Verify::Yes).then(|| Verifier::new(&options.config, &found));
         stage = Stage::new(&found, &requests.list);
-        let again = pipeline::run(source, reading, |batch| {
+        let end = stage.wanted.last().map_or(0, |at| at.0 + 1);
+        let again = pipeline::run(source, up_to(end), |batch| {
             stage.events(batch.first(), &batch.events);
             if let Some(verifier) = &mut verifier {
                 verifier.events(batch.first(), &batch.events);
             }
+            ControlFlow::Continue(())
         })?;
         if again.partial == Some(Partial::Interrupted) {
             pass.partial.get_or_insert(Partial::Unexplained);
             return Ok(Scene::default());
         }
-        let judgements = verifier.map(Verifier::finish).unwrap_or_default();
-        let with_witness = results.iter_mut().filter(|(witness, _)| witness.is_some());
-        for ((_, result), judgement) in with_witness.zip(judgements) {
-            *result = Some(judgement);
+        if let Some(verifier) = verifier {
+            let mut judgements = verifier.finish().into_iter();
+            for (explanation, result) in &mut results {
+                let Some(explanation) = explanation else { continue };
+                let shown = 1 + usize::from(explanation.by_data.is_some());
+                *result = Some(judgements.by_ref().take(shown).collect());
+            }
         }
     }
 
@@ -79,8 +95,8 @@ pub(crate) fn explain(
         for violation in verdict.violations.iter_mut().take(shown) {
             let found = possible(verdict.info, &violation.finding)
                 .filter_map(|request| results.get(requests.position(&request)?))
-                .find(|(witness, _)| witness.is_some());
-            (violation.witness, violation.judgement) = match (found, options.verify) {
+                .find(|(explanation, _)| explanation.is_some());
+            (violation.explanation, violation.judgement) = match (found, options.verify) {
                 (Some(found), _) => found.clone(),
                 (None, Verify::Yes) => (None, Some(Err("no witness was found".to_owned()))),
                 (None, Verify::No) => (None, None),

@@ -6,25 +6,31 @@
 //! (the last conflicting access of another thread, …) had a cheaper one at the time.
 //!
 //! A step between threads costs 1, and a trifle more if only synchronization orders it: a reader
-//! learns more from the data. Ways only get cheaper, so each thread has few of them. Searches of
+//! learns more from the data. Where the way back is known by synchronization first (an acquire tells
+//! before the access that it guards), the search goes on to the end of the block for a way of data alone.
+//! Ways only get cheaper, so each thread has few of them. Searches of
 //! several blocks run side by side; at most as many are active as there are open blocks.
+
+use std::cmp::Ordering;
 
 use atomvet_trace::{EventId, Mode, ThreadId, VarId};
 use rustc_hash::FxHashMap;
 
 use super::sources::{Source, Sources};
-use super::{Because, Request, Step, Witness};
+use super::{Because, Explanation, Request, Step, Witness};
 use crate::{Access, Block, Channel, Findings, Here, Rules, Stats};
 
 /// Finds the witnesses of violated blocks.
 #[derive(Debug, Default)]
 pub(super) struct BlockPaths {
     requests: Vec<Request>,
-    found: Vec<Option<Witness>>,
+    found: Vec<Option<Explanation>>,
     /// The requests of each block, by its begin.
     wanted: FxHashMap<EventId, Vec<usize>>,
     sources: Sources<()>,
     active: Vec<Search>,
+    /// The begins of each thread's open blocks, outermost first.
+    open: Vec<Vec<EventId>>,
     /// Where the search for a way of the event at hand is left for all active searches.
     sources_here: Vec<Source<()>>,
 }
@@ -32,6 +38,7 @@ pub(super) struct BlockPaths {
 #[derive(Debug)]
 struct Search {
     request: usize,
+    begin: EventId,
     thread: ThreadId,
     /// Events of the block are those of its thread from this one on.
     since: EventId,
@@ -39,6 +46,8 @@ struct Search {
     ways: Vec<Vec<Way>>,
     /// The cheapest way back into the block, by the event that completes the violation.
     back: Option<Way>,
+    /// The cheapest way back of data alone, by a later event.
+    back_by_data: Option<Way>,
 }
 
 /// The last step of a way from the block to a thread.
@@ -51,6 +60,13 @@ struct Way {
 }
 
 const STEP: u32 = 1 << 12;
+
+impl Way {
+    /// Only accesses of variables order its steps.
+    fn is_data(self) -> bool {
+        self.cost.is_multiple_of(STEP)
+    }
+}
 
 fn cost(because: Because) -> u32 {
     if matches!(because, Because::Access(..)) { STEP } else { STEP + 1 }
@@ -67,56 +83,49 @@ impl BlockPaths {
         BlockPaths { found: vec![None; requests.len()], requests, wanted, ..Default::default() }
     }
 
-    pub(super) fn into_witnesses(self) -> Vec<Option<Witness>> {
+    pub(super) fn into_explanations(mut self) -> Vec<Option<Explanation>> {
+        self.active.drain(..).for_each(|search| search.explain(&self.requests, &mut self.found));
         self.found
+    }
+
+    /// Whether nothing more is to be found after `at`.
+    pub(super) fn is_done(&self, at: EventId) -> bool {
+        self.active.is_empty() && self.requests.iter().all(|request| request.event <= at)
     }
 
     fn start(&mut self, here: Here, block: Block) {
         for &request in self.wanted.get(&block.begin).into_iter().flatten() {
-            // Where waits split blocks, the new piece replaces the old one.
-            self.active.retain(|search| search.request != request);
             if here.at < self.requests[request].event {
                 self.active.push(Search {
                     request,
+                    begin: block.begin,
                     thread: block.thread,
                     since: here.at,
                     ways: Vec::new(),
                     back: None,
+                    back_by_data: None,
                 });
             }
         }
     }
 
-    /// Continues all searches with what was found to come directly before the event at hand.
-    fn advance(&mut self, here: Here) {
-        let mut done = false;
-        let requests = &self.requests;
-        self.active.retain(|search| requests[search.request].event >= here.at);
-        for search in &mut self.active {
-            let completing = here.at == self.requests[search.request].event;
-            for source in &self.sources_here {
-                search.take(here, *source, completing);
-            }
-            done |= completing;
-        }
-        self.sources_here.clear();
-        if done {
-            self.collect(here.at);
+    /// A block ends. (Where waits split blocks, one piece ends, and a search that has found nothing is
+    /// started again for the next.)
+    fn stop(&mut self, here: Here) {
+        let Some(begin) = self.open[here.thread.index()].pop() else { return };
+        let BlockPaths { active, requests, found, .. } = self;
+        for search in active.extract_if(.., |search| search.begin == begin) {
+            search.explain(requests, found);
         }
     }
 
-    /// Takes in the results of searches whose last event this is. Several sources of one event are told
-    /// in several calls, so a result may be replaced by a better one.
-    fn collect(&mut self, at: EventId) {
-        for search in &self.active {
-            let request = self.requests[search.request];
-            if request.event == at
-                && let Some(back) = search.back
-            {
-                let steps = search.steps(back);
-                self.found[search.request] = Some(Witness { block: request.block, steps });
-            }
+    /// Continues all searches with what was found to come directly before the event at hand.
+    fn advance(&mut self, here: Here) {
+        for search in &mut self.active {
+            let completing = self.requests[search.request].event;
+            self.sources_here.iter().for_each(|source| search.take(here, *source, completing));
         }
+        self.sources_here.clear();
     }
 }
 
@@ -131,7 +140,7 @@ impl Search {
         Some((ways[i].cost, Some(i)))
     }
 
-    fn take(&mut self, here: Here, source: Source<()>, completing: bool) {
+    fn take(&mut self, here: Here, source: Source<()>, completing: EventId) {
         let Some((so_far, index)) = self.way(source.thread, source.at) else { return };
         let way = Way {
             cost: so_far + cost(source.because),
@@ -139,8 +148,14 @@ impl Search {
             before: index.map(|index| (source.thread, index)),
         };
         if here.thread == self.thread {
-            if completing && self.back.is_none_or(|back| way.cost < back.cost) {
-                self.back = Some(way);
+            let back = match here.at.cmp(&completing) {
+                Ordering::Less => return,
+                Ordering::Equal => &mut self.back,
+                Ordering::Greater if way.is_data() => &mut self.back_by_data,
+                Ordering::Greater => return,
+            };
+            if back.is_none_or(|back| way.cost < back.cost) {
+                *back = Some(way);
             }
             return;
         }
@@ -151,6 +166,16 @@ impl Search {
         if ways.last().is_none_or(|best| way.cost < best.cost) {
             ways.push(way);
         }
+    }
+
+    fn explain(self, requests: &[Request], found: &mut [Option<Explanation>]) {
+        let Some(back) = self.back else { return };
+        let block = requests[self.request].block;
+        let by_data = self.back_by_data.filter(|_| !back.is_data());
+        found[self.request] = Some(Explanation {
+            witness: Witness { block, steps: self.steps(back) },
+            by_data: by_data.map(|way| Witness { block, steps: self.steps(way) }),
+        });
     }
 
     /// From the block along the way and back, with the steps inside threads filled in.
@@ -172,16 +197,23 @@ impl Search {
 
 impl Rules for BlockPaths {
     fn begin(&mut self, here: Here, block: Block, _out: &mut Findings) {
-        self.start(here, block);
+        self.nest(here, block);
     }
 
     fn nest(&mut self, here: Here, block: Block) {
+        if self.open.len() <= here.thread.index() {
+            self.open.resize_with(here.thread.index() + 1, Vec::new);
+        }
+        self.open[here.thread.index()].push(block.begin);
         self.start(here, block);
     }
 
+    fn unnest(&mut self, here: Here) {
+        self.stop(here);
+    }
+
     fn end(&mut self, here: Here, _out: &mut Findings) {
-        let requests = &self.requests;
-        self.active.retain(|search| requests[search.request].event > here.at);
+        self.stop(here);
     }
 
     fn access(&mut self, here: Here, variable: VarId, access: Access, _out: &mut Findings) {
@@ -209,19 +241,14 @@ impl Rules for BlockPaths {
     fn join(&mut self, here: Here, child: ThreadId, _out: &mut Findings) {
         // Every event of the child comes directly before the join: take one where the block began, or
         // where it reached the child.
-        let mut completing = false;
         for search in &mut self.active {
-            let is_last = here.at == self.requests[search.request].event;
-            completing |= is_last;
+            let completing = self.requests[search.request].event;
             let reached = search.ways.get(child.index()).and_then(|ways| ways.last()).map(|way| way.step.to);
             let at = if child == search.thread { Some(search.since) } else { reached };
             if let Some(at) = at {
                 let because = Because::Join(child);
-                search.take(here, Source { thread: child, at, because, note: () }, is_last);
+                search.take(here, Source { thread: child, at, because, note: () }, completing);
             }
-        }
-        if completing {
-            self.collect(here.at);
         }
     }
 

@@ -17,14 +17,14 @@ use rustc_hash::FxHashMap;
 
 use super::places::Places;
 use super::sources::{Source, Sources};
-use super::{Because, Request, Step, Witness};
+use super::{Because, Explanation, Request, Step, Witness};
 use crate::{Access, Block, Channel, Findings, Here, Rules, Stats};
 
 /// Finds cycles through transactions.
 #[derive(Debug, Default)]
 pub(super) struct Cycles {
     requests: Vec<Request>,
-    found: Vec<Option<Witness>>,
+    found: Vec<Option<Explanation>>,
     /// Requests that have yet to be answered, the next one last.
     waiting: Vec<usize>,
     /// Requests whose cycle was not closed at their event.
@@ -98,7 +98,7 @@ impl Cycles {
         }
     }
 
-    pub(super) fn into_witnesses(mut self) -> Vec<Option<Witness>> {
+    pub(super) fn into_explanations(mut self) -> Vec<Option<Explanation>> {
         for request in std::mem::take(&mut self.retry) {
             self.found[request] = self.search(self.requests[request]);
         }
@@ -196,7 +196,7 @@ impl Cycles {
     }
 
     /// The cheapest cycle through the transaction of a request.
-    fn search(&self, request: Request) -> Option<Witness> {
+    fn search(&self, request: Request) -> Option<Explanation> {
         let start = (*self.last.get(request.transaction.thread.index())?)?.slot;
         // By slot: the cost of the cheapest way there, and where its last move came from.
         let mut best: FxHashMap<u32, (u32, u32)> = FxHashMap::default();
@@ -206,7 +206,7 @@ impl Cycles {
                 continue;
             }
             if slot == start && so_far > 0 {
-                return Some(self.steps(start, &best));
+                return Some(self.steps(start, &best).into());
             }
             let node = &self.nodes[slot as usize];
             let onward = node.next.map(|next| (next, 0));

@@ -37,6 +37,34 @@ pub struct Witness {
     pub steps: Vec<Step>,
 }
 
+/// What is known about why a finding holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Explanation {
+    /// The shortest cycle, closed by the event that completed the violation.
+    pub witness: Witness,
+    /// Where synchronization closes that cycle, a cycle of accesses alone that the block closes later, if
+    /// there is one: what the lock was held for tells more than the lock.
+    pub by_data: Option<Witness>,
+}
+
+impl Explanation {
+    /// What is best shown to a person.
+    pub fn clearest(&self) -> &Witness {
+        self.by_data.as_ref().unwrap_or(&self.witness)
+    }
+
+    /// The name of the anomaly.
+    pub fn shape(&self) -> Shape {
+        self.clearest().shape()
+    }
+}
+
+impl From<Witness> for Explanation {
+    fn from(witness: Witness) -> Self {
+        Explanation { witness, by_data: None }
+    }
+}
+
 /// One event comes before another, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
@@ -144,11 +172,17 @@ impl Replay {
         }
     }
 
-    /// The witnesses, one per request in their order.
-    pub fn finish(self) -> Vec<Option<Witness>> {
+    /// Whether everything is found that there is, with the events up to `at`: the rest of the trace need not
+    /// be read.
+    pub fn is_done(&mut self, at: EventId) -> bool {
+        self.blocks.rules_mut().is_done(at) && self.cycles.rules_mut().is_done()
+    }
+
+    /// The explanations, one per request in their order.
+    pub fn finish(self) -> Vec<Option<Explanation>> {
         let mut witnesses = vec![None; self.requests];
-        let blocks = self.blocks.into_rules().into_witnesses();
-        let cycles = self.cycles.into_rules().into_witnesses();
+        let blocks = self.blocks.into_rules().into_explanations();
+        let cycles = self.cycles.into_rules().into_explanations();
         let answers = self.of_blocks.into_iter().chain(self.of_cycles).zip(blocks.into_iter().chain(cycles));
         for (request, witness) in answers {
             witnesses[request] = witness;
