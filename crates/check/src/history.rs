@@ -31,7 +31,7 @@ pub(crate) struct History {
 #[derive(Debug, Clone)]
 struct Thread {
     /// Rows of `width` components, oldest first, at least one: the last is what the thread knows now.
-    /// Its own component is always 0: the time itself is it.
+    /// A thread knows all of itself: its own component is always `ALL`.
     rows: Vec<Time>,
     /// The row of each time. As long as `now + 1`.
     row_of: Vec<u32>,
@@ -39,9 +39,14 @@ struct Thread {
     used: bool,
 }
 
+/// Later than every time.
+const ALL: Time = Time::MAX;
+
 impl Thread {
-    fn new(width: usize) -> Self {
-        Thread { rows: vec![0; width], row_of: vec![0, 0], used: false }
+    fn new(thread: usize, width: usize) -> Self {
+        let mut rows = vec![0; width];
+        rows[thread] = ALL;
+        Thread { rows, row_of: vec![0, 0], used: false }
     }
 }
 
@@ -82,8 +87,7 @@ impl History {
             }
             self.width = width;
         }
-        let width = self.width;
-        self.threads.resize_with(count.max(self.threads.len()), || Thread::new(width));
+        self.threads.extend((self.threads.len()..count).map(|thread| Thread::new(thread, self.width)));
         self.words = self.threads.iter().map(|t| t.rows.len() + t.row_of.len()).sum();
         self.budget = self.budget.max(2 * self.words);
         wider
@@ -115,14 +119,14 @@ impl History {
         }
     }
 
-    /// What `thread` knows of `other` now.
+    /// What `thread` knows of each thread now; all of itself.
     #[inline(always)]
-    pub(crate) fn knows(&self, thread: usize, other: usize) -> Time {
+    pub(crate) fn knowledge(&self, thread: usize) -> &[Time] {
         let rows = &self.threads[thread].rows;
-        rows[rows.len() - self.width + other]
+        &rows[rows.len() - self.width..]
     }
 
-    /// What `thread` knew at `time`; its own component reads 0.
+    /// What `thread` knew at `time` of the other threads.
     #[inline]
     pub(crate) fn clock(&self, thread: usize, time: Time) -> &[Time] {
         let thread = &self.threads[thread];
@@ -153,11 +157,12 @@ impl History {
         let start = teacher.row_of[time as usize] as usize * width;
         let known = &teacher.rows[start..start + width];
         let row = &mut learner.rows[last..last + width];
+        let of_other = row[other].max(time);
         for (mine, theirs) in row.iter_mut().zip(known) {
             *mine = (*mine).max(*theirs);
         }
-        row[other] = row[other].max(time);
-        row[thread] = 0;
+        row[other] = of_other;
+        row[thread] = ALL;
     }
 
     /// Whether so much has piled up that [`History::compact`] should be run.
@@ -209,7 +214,9 @@ impl Thread {
                 last_row = Some(row);
                 self.rows.copy_within(row * width..(row + 1) * width, kept * width);
                 for (component, ranks) in self.rows[kept * width..].iter_mut().take(width).zip(all) {
-                    *component = ranks[*component as usize];
+                    if *component != ALL {
+                        *component = ranks[*component as usize];
+                    }
                 }
                 kept += 1;
             }

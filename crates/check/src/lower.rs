@@ -140,7 +140,7 @@ struct Thread {
     pending: Vec<Pending>,
     /// Its open blocks start anew with its next event.
     split: bool,
-    /// Something is pending or split.
+    /// Something is pending.
     due: bool,
     /// It has had an event.
     seen: bool,
@@ -229,26 +229,32 @@ impl<R: Rules> Lowered<R> {
         }
         let here = Here { at, thread, op, site };
         self.last = at;
-        self.thread(thread).seen = true;
-        if let Op::Join(_) = op {
-            self.split(thread);
-        }
-        let due = std::mem::take(&mut self.threads[thread.index()].due);
+        let state = self.thread(thread);
+        state.seen = true;
+        let due = state.due;
         if due {
+            state.due = false;
+            if matches!(op, Op::Join(_)) {
+                self.split(thread);
+            }
             self.restart_if_split(here, out);
             // A begin receives inside its block.
             if !matches!(op, Op::Begin(_)) {
                 self.receive_pending(here, out);
             }
         }
+        // Most events are reads and writes, in no order that a branch predictor could learn: one path.
+        if let Op::Read(x) | Op::Write(x) = op {
+            let access = if matches!(op, Op::Read(_)) { Access::Read } else { Access::Write };
+            return self.rules.access(here, x, access, out);
+        }
         let rules = &mut self.rules;
         match op {
-            Op::Read(x) => rules.access(here, x, Access::Read, out),
-            Op::Write(x) => rules.access(here, x, Access::Write, out),
             Op::Update(x, kind) if self.config.commuting_updates && kind.commutes() => {
                 rules.access(here, x, Access::Commuting(kind), out);
             }
             Op::Update(x, _) => rules.access(here, x, Access::Write, out),
+            Op::Read(_) | Op::Write(_) => {}
             Op::Acquire(lock, mode) => rules.receive(here, Channel::lock(lock), mode, out),
             Op::Release(lock, mode) => rules.send(here, Channel::lock(lock), mode, out),
             Op::Begin(region) => {
@@ -280,6 +286,10 @@ impl<R: Rules> Lowered<R> {
                 self.thread(child).receive_next(Pending { channel, episode: 0 });
             }
             Op::Join(child) => {
+                if !due {
+                    self.split(thread);
+                    self.restart_if_split(here, out);
+                }
                 if self.thread(child).seen {
                     self.rules.join(here, child, out);
                 }
@@ -361,11 +371,11 @@ impl<R: Rules> Lowered<R> {
         Pending { channel: Channel { slot, kind: ChannelKind::Barrier(barrier) }, episode }
     }
 
-    /// Where waits split blocks: a new piece of every open block starts with the thread's next event.
+    /// Where waits split blocks: a new piece of every open block starts at the next
+    /// [`Lowered::restart_if_split`].
     fn split(&mut self, thread: ThreadId) {
         let state = &mut self.threads[thread.index()];
         state.split = self.config.split_at_waits && !state.open.is_empty();
-        state.due |= state.split;
     }
 
     fn restart_if_split(&mut self, here: Here, out: &mut Findings) {

@@ -146,6 +146,7 @@ impl Crowds {
     }
 }
 
+#[inline(always)]
 fn kind(access: Access) -> u64 {
     match access {
         Access::Write => WRITES,
@@ -203,32 +204,24 @@ impl Rules for RegionTrack {
         self.threads[here.thread.index()].open.pop();
     }
 
-    #[inline]
+    #[inline(always)]
     fn access(&mut self, here: Here, variable: VarId, access: Access, out: &mut Findings) {
         let t = self.enter(here.thread);
-        let x = variable.index();
-        if x >= self.variables.len() {
-            self.variables.resize(x + 1, Slot::default());
-        }
         let kind = kind(access);
-        let slot = self.variables[x];
-        // The same again, with nothing learnt in between: by far the most common case.
-        if slot.current == Group::one(kind, t, self.history.now(t)) {
+        // By far the most common case: one access or none to depend on, and it is known. (There is no
+        // thread `MANY`.) Nothing in here jumps by what the access is.
+        if let Some(slot) = self.variables.get_mut(variable.index())
+            && let Some(&known) = self.history.knowledge(t).get(slot.current.thread() as usize)
+            && slot.current.low() <= known
+            && slot.previous.thread() != MANY
+        {
+            let joins = slot.current.kind() == kind;
+            let before = if joins { slot.previous } else { slot.current };
+            slot.previous = if access.shares() { before } else { Group::EMPTY };
+            slot.current = Group::one(kind, t, self.history.stamp(t));
             return;
         }
-        self.variables[x] = if access.shares() && slot.current.kind() == kind {
-            self.join_group(here, slot, out)
-        } else {
-            self.depend_on_all(here, slot.current, out);
-            self.drop_group(slot.previous);
-            let previous = if access.shares() {
-                slot.current
-            } else {
-                self.drop_group(slot.current);
-                Group::EMPTY
-            };
-            Slot { previous, current: Group::one(kind, t, self.history.stamp(t)) }
-        };
+        self.access_unknown(here, variable, access, out);
     }
 
     #[inline]
@@ -360,6 +353,29 @@ impl RegionTrack {
         &mut self.channels[slot]
     }
 
+    /// An access that depends on something new, or on more than one access.
+    fn access_unknown(&mut self, here: Here, variable: VarId, access: Access, out: &mut Findings) {
+        let (t, x) = (here.thread.index(), variable.index());
+        if x >= self.variables.len() {
+            self.variables.resize(x + 1, Slot::default());
+        }
+        let slot = self.variables[x];
+        let kind = kind(access);
+        self.variables[x] = if access.shares() && slot.current.kind() == kind {
+            self.join_group(here, slot, out)
+        } else {
+            self.depend_on_all(here, slot.current, out);
+            self.drop_group(slot.previous);
+            let previous = if access.shares() {
+                slot.current
+            } else {
+                self.drop_group(slot.current);
+                Group::EMPTY
+            };
+            Slot { previous, current: Group::one(kind, t, self.history.stamp(t)) }
+        };
+    }
+
     /// An access that does not conflict with the current group joins it.
     fn join_group(&mut self, here: Here, slot: Slot, out: &mut Findings) -> Slot {
         let t = here.thread.index();
@@ -386,7 +402,7 @@ impl RegionTrack {
                 group
             }
             // What comes after the new member also comes after one that the new member knows.
-            thread if thread == t as u64 || self.history.knows(t, thread as usize) >= group.low() => {
+            thread if self.history.knowledge(t)[thread as usize] >= group.low() => {
                 Group::one(group.kind(), t, time)
             }
             thread => {
@@ -427,7 +443,7 @@ impl RegionTrack {
     #[inline]
     fn depend(&mut self, here: Here, s: usize, time: Time, out: &mut Findings) {
         let t = here.thread.index();
-        if s != t && self.history.knows(t, s) < time {
+        if self.history.knowledge(t)[s] < time {
             self.new_dependence(here, s, time, out);
         }
     }
