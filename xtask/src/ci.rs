@@ -35,7 +35,7 @@ fn step(name: &str, arguments: &[&str], environment: &[(&str, &str)]) -> anyhow:
 /// What a crate of ours may depend on, directly and not only for tests. Everything else is a decision to be
 /// made here.
 const ALLOWED: &[(&str, &[&str])] = &[
-    ("atomvet-trace", &["flate2", "hashbrown", "memchr", "rustc-hash", "thiserror", "xxhash-rust", "zstd"]),
+    ("atomvet-trace", &["flate2", "hashbrown", "memchr", "xxhash-rust", "zstd"]),
     // Embeds in a live process: pure, and nothing that does I/O.
     ("atomvet-check", &["atomvet-trace", "rustc-hash", "smallvec"]),
 ];

@@ -4,11 +4,9 @@
 //! readings of one trace agree. Looking a name up costs one hash of its bytes; nothing is
 //! allocated for a name seen before.
 
-use std::hash::Hasher;
 use std::marker::PhantomData;
 
 use hashbrown::HashTable;
-use rustc_hash::FxHasher;
 
 use crate::event::{BarrierId, LockId, RegionId, SiteId, ThreadId, VarId};
 
@@ -152,9 +150,7 @@ fn slice<'a>(text: &'a str, ends: &[usize], i: usize) -> &'a str {
 
 #[inline]
 fn hash(name: &str) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write(name.as_bytes());
-    hasher.finish()
+    xxhash_rust::xxh3::xxh3_64(name.as_bytes())
 }
 
 #[cfg(test)]
