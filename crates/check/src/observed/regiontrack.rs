@@ -1,6 +1,6 @@
 //! RegionTrack with epochs: exact for both verdicts, nested blocks included. The default engine.
 //!
-//! Paper: Ma, Ashraf, Wong, Chan, "RegionTrack: a trace-based sound and complete checker to debug
+//! Paper: Ma, Wu, Pobee, Mei, Zhang, Jiang, Chan, "RegionTrack: a trace-based sound and complete checker to debug
 //! transactional atomicity violations and non-serializable traces", TOSEM 2021, Algorithms 1, 3, 4.
 //!
 //! Guarantee: reports a block if and only if it is not serializable in the observed trace (an event
@@ -159,7 +159,7 @@ impl Observed for RegionTrack {
     const INFO: Info = Info {
         name: "regiontrack",
         kind: Kind::Observed,
-        paper: "Ma, Ashraf, Wong, Chan: RegionTrack, TOSEM 2021; with epochs",
+        paper: "Ma, Wu, Pobee, Mei, Zhang, Jiang, Chan: RegionTrack, TOSEM 2021; with epochs",
         guarantee: "exact: reports a block if and only if it is not serializable in the observed trace, nested \
                     blocks included; a trace if and only if it is not serializable, at the first event",
         blame: Blame::Exact,

@@ -3,5 +3,6 @@
 mod check;
 mod commands;
 mod common;
+mod docs;
 mod json;
 mod process;
