@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use atomvet_check::registry::{CHECKERS, Entry};
 use atomvet_check::verify::Verifier;
-use atomvet_check::witness::{Replay, Request, Shape, Witness};
+use atomvet_check::witness::{Explanation, Replay, Request, Shape, Witness};
 use atomvet_check::{Config, Findings, agreement};
 use atomvet_trace::objects::Objects;
 use atomvet_trace::wellformed::{Discipline, Wellformed};
@@ -130,7 +130,7 @@ fn check(trace: &Trace, expected: &Expectation) -> Vec<String> {
     let mut problems = is_complete(expected);
     for entry in CHECKERS.iter().filter(|entry| !expected.skip.contains_key(entry.info.name)) {
         let found = run(entry, &config, trace);
-        problems.extend(compare(entry, expected, &found, &witnesses(&config, trace, &found)));
+        problems.extend(compare(entry, expected, &found, &explanations(&config, trace, &found)));
     }
     match agreement::agree(&config, &trace.events()) {
         Err(problem) => problems.push(problem),
@@ -176,7 +176,7 @@ fn compare(
     entry: &Entry,
     expected: &Expectation,
     found: &Findings,
-    witnesses: &Result<Vec<Witness>, String>,
+    explanations: &Result<Vec<Explanation>, String>,
 ) -> Vec<String> {
     let name = entry.info.name;
     let mut problems = Vec::new();
@@ -189,12 +189,12 @@ fn compare(
     if tells_at != should_tell {
         problems.push(format!("{name} can tell at {tells_at:?} instead of {should_tell:?}"));
     }
-    match witnesses {
+    match explanations {
         Err(problem) => problems.push(format!("{name}: {problem}")),
-        Ok(witnesses) if name == CHECKERS[0].info.name => {
-            let shape = witnesses.first().map(|witness| witness.shape().name());
+        Ok(explanations) if name == CHECKERS[0].info.name => {
+            let shape = explanations.first().map(|explanation| explanation.shape().name());
             if shape != expected.shape.as_deref() {
-                problems.push(format!("the first witness is a {shape:?}: {:?}", witnesses.first()));
+                problems.push(format!("the first finding is a {shape:?}: {:?}", explanations.first()));
             }
         }
         Ok(_) => {}
@@ -213,26 +213,28 @@ fn run(entry: &Entry, config: &Config, trace: &Trace) -> Findings {
     findings
 }
 
-/// A verified witness for each finding.
-fn witnesses(config: &Config, trace: &Trace, findings: &Findings) -> Result<Vec<Witness>, String> {
+/// A verified explanation for each finding.
+fn explanations(config: &Config, trace: &Trace, findings: &Findings) -> Result<Vec<Explanation>, String> {
     let requests: Vec<Request> = findings.list.iter().map(Request::from).collect();
     let mut found = replay(config, trace, &requests);
-    for (witness, request) in found.iter_mut().zip(&requests) {
+    for (explanation, request) in found.iter_mut().zip(&requests) {
         // A block that is blamed for completing a cycle need not be violated: then the cycle is shown.
-        if witness.is_none() {
-            *witness = replay(config, trace, &[Request { block: None, ..*request }]).remove(0);
+        if explanation.is_none() {
+            *explanation = replay(config, trace, &[Request { block: None, ..*request }]).remove(0);
         }
     }
-    let found: Option<Vec<Witness>> = found.into_iter().collect();
+    let found: Option<Vec<Explanation>> = found.into_iter().collect();
     let found = found.ok_or("there is a finding without a witness")?;
-    let mut verifier = Verifier::new(config, &found);
+    let by_data = found.iter().filter_map(|explanation| explanation.by_data.as_ref());
+    let witnesses: Vec<Witness> = found.iter().map(|e| &e.witness).chain(by_data).cloned().collect();
+    let mut verifier = Verifier::new(config, &witnesses);
     trace.replay(|first, block| verifier.events(first, block));
     let judged: Result<(), String> = verifier.finish().into_iter().collect();
     judged.map_err(|problem| format!("a witness does not verify: {problem}"))?;
     Ok(found)
 }
 
-fn replay(config: &Config, trace: &Trace, requests: &[Request]) -> Vec<Option<Witness>> {
+fn replay(config: &Config, trace: &Trace, requests: &[Request]) -> Vec<Option<Explanation>> {
     let mut replay = Replay::new(config, requests);
     trace.replay(|first, block| replay.events(first, block));
     replay.finish()
