@@ -12,8 +12,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     dependencies()?;
     step(
         "documentation",
-        &["doc", "--workspace", "--no-deps", "--quiet"],
-        &[("RUSTDOCFLAGS", "-D warnings")],
+        &["doc", "--workspace", "--no-deps", "--document-private-items", "--quiet"],
+        &[("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links")],
     )?;
     step("tests", &["test", "--workspace"], &[])?;
     println!("== a share of `cargo xtask oracle`");

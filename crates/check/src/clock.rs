@@ -7,16 +7,16 @@
 
 /// A vector clock with as many components as it ever needed.
 #[derive(Clone, Default, Debug)]
-pub struct Clock(Vec<u64>);
+pub(crate) struct Clock(Vec<u64>);
 
 impl Clock {
     /// The time of a thread, as far as this clock knows.
-    pub fn get(&self, thread: usize) -> u64 {
+    pub(crate) fn get(&self, thread: usize) -> u64 {
         self.0.get(thread).copied().unwrap_or(0)
     }
 
     /// Advances the time of a thread by one.
-    pub fn increment(&mut self, thread: usize) {
+    pub(crate) fn increment(&mut self, thread: usize) {
         if thread >= self.0.len() {
             self.0.resize(thread + 1, 0);
         }
@@ -24,12 +24,12 @@ impl Clock {
     }
 
     /// Whether `later` knows all that this clock knows (⊑).
-    pub fn is_before(&self, later: &Clock) -> bool {
+    pub(crate) fn is_before(&self, later: &Clock) -> bool {
         self.0.iter().enumerate().all(|(thread, &time)| time <= later.get(thread))
     }
 
     /// Learns all that `other` knows (⊔).
-    pub fn join(&mut self, other: &Clock) {
+    pub(crate) fn join(&mut self, other: &Clock) {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
         }
@@ -39,7 +39,7 @@ impl Clock {
     }
 
     /// The memory that its components take.
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         size_of_val(self.0.as_slice()) as u64
     }
 }
@@ -49,7 +49,7 @@ const LANE: usize = 8;
 
 /// Vector clocks as the rows of a table. Rows are taken and given back; all have the same width.
 #[derive(Debug)]
-pub struct Rows {
+pub(crate) struct Rows {
     /// Row `i` is `cells[i * width..][..width]`.
     cells: Vec<u64>,
     /// Components per row: a power of two, at least [`LANE`].
@@ -67,47 +67,42 @@ impl Default for Rows {
 impl Rows {
     /// How many components each row has.
     #[inline(always)]
-    pub fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.width
     }
 
     /// How many rows there are, free ones included.
     #[inline]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.cells.len() / self.width
-    }
-
-    /// Whether there is no row.
-    pub fn is_empty(&self) -> bool {
-        self.cells.is_empty()
     }
 
     /// How many rows somebody holds.
     #[inline]
-    pub fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         self.len() - self.free.len()
     }
 
     /// The memory that the rows take.
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         size_of_val(self.cells.as_slice()) as u64
     }
 
     /// A clock.
     #[inline(always)]
-    pub fn row(&self, row: u32) -> &[u64] {
+    pub(crate) fn row(&self, row: u32) -> &[u64] {
         &self.cells[row as usize * self.width..][..self.width]
     }
 
     /// A clock, to be changed.
     #[inline(always)]
-    pub fn row_mut(&mut self, row: u32) -> &mut [u64] {
+    pub(crate) fn row_mut(&mut self, row: u32) -> &mut [u64] {
         &mut self.cells[row as usize * self.width..][..self.width]
     }
 
     /// Two clocks, the first to be changed.
     #[inline]
-    pub fn two(&mut self, changed: u32, other: u32) -> (&mut [u64], &[u64]) {
+    pub(crate) fn two(&mut self, changed: u32, other: u32) -> (&mut [u64], &[u64]) {
         let (changed, other, width) = (changed as usize, other as usize, self.width);
         if changed < other {
             let (low, high) = self.cells.split_at_mut(other * width);
@@ -120,26 +115,26 @@ impl Rows {
 
     /// One component of a clock.
     #[inline(always)]
-    pub fn get(&self, row: u32, thread: usize) -> u64 {
+    pub(crate) fn get(&self, row: u32, thread: usize) -> u64 {
         self.row(row)[thread]
     }
 
     /// Hands out a row with unspecified contents.
     #[inline]
-    pub fn take(&mut self) -> u32 {
+    pub(crate) fn take(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| self.add())
     }
 
     /// A new row of zeros at the end, as if it was held from the start.
     #[cold]
-    pub fn add(&mut self) -> u32 {
+    pub(crate) fn add(&mut self) -> u32 {
         let row = self.len() as u32;
         self.cells.resize(self.cells.len() + self.width, 0);
         row
     }
 
     /// Takes back every row that is not marked. `marked` has one entry per row.
-    pub fn keep_only(&mut self, marked: &[bool]) {
+    pub(crate) fn keep_only(&mut self, marked: &[bool]) {
         self.free.clear();
         // Low rows are handed out first, which keeps what is in use close together.
         self.free.extend((0..self.len() as u32).rev().filter(|&row| !marked[row as usize]));
@@ -147,7 +142,7 @@ impl Rows {
 
     /// Makes room for `threads` components in every row. Costs a copy of the table, so it
     /// doubles.
-    pub fn widen(&mut self, threads: usize) {
+    pub(crate) fn widen(&mut self, threads: usize) {
         if threads <= self.width {
             return;
         }
@@ -162,7 +157,7 @@ impl Rows {
 
 /// `to := to ⊔ from`, for rows of one width. Whether that changed `to`.
 #[inline]
-pub fn join(to: &mut [u64], from: &[u64]) -> bool {
+pub(crate) fn join(to: &mut [u64], from: &[u64]) -> bool {
     let mut changed = 0;
     for (to, from) in lanes_mut(to).iter_mut().zip(lanes(from)) {
         for i in 0..LANE {
@@ -177,7 +172,7 @@ pub fn join(to: &mut [u64], from: &[u64]) -> bool {
 /// `to := to ⊔ from`, and `passed(i)` for each component that came from below `bar[i]` and is not
 /// below it now.
 #[inline]
-pub fn join_over(to: &mut [u64], from: &[u64], bar: &[u64], mut passed: impl FnMut(usize)) {
+pub(crate) fn join_over(to: &mut [u64], from: &[u64], bar: &[u64], mut passed: impl FnMut(usize)) {
     for (lane, ((to, from), bar)) in lanes_mut(to).iter_mut().zip(lanes(from)).zip(lanes(bar)).enumerate() {
         let mut over = 0;
         for i in 0..LANE {
@@ -191,7 +186,7 @@ pub fn join_over(to: &mut [u64], from: &[u64], bar: &[u64], mut passed: impl FnM
 
 /// `to := from`, and `over(i)` for each component that is not below `bar[i]`.
 #[inline]
-pub fn copy_over(to: &mut [u64], from: &[u64], bar: &[u64], mut over: impl FnMut(usize)) {
+pub(crate) fn copy_over(to: &mut [u64], from: &[u64], bar: &[u64], mut over: impl FnMut(usize)) {
     for (lane, ((to, from), bar)) in lanes_mut(to).iter_mut().zip(lanes(from)).zip(lanes(bar)).enumerate() {
         let mut bits = 0;
         for i in 0..LANE {

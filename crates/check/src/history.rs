@@ -1,7 +1,7 @@
 //! What each thread knew, when: the vector clocks of the past, in memory bounded by what is still
 //! referred to.
 //!
-//! Every thread counts its own *times*. An [`Epoch`] (thread, time) stands for "what that thread had
+//! Every thread counts its own *times*. An *epoch* (thread, time) stands for "what that thread had
 //! done by then", and [`History::clock`] gives the vector clock that goes with it. Consecutive times
 //! between which the thread learnt nothing share one row.
 //!

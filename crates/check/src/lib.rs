@@ -10,9 +10,9 @@
 //! for all. [`registry`] is the one table of all checkers.
 
 pub mod agreement;
-pub mod clock;
+mod clock;
 pub mod finding;
-pub mod graph;
+mod graph;
 mod history;
 pub mod lower;
 pub mod notation;
