@@ -495,6 +495,9 @@ impl RegionTrack {
             if !open.reported {
                 open.reported = true;
                 out.violation(open.block, outwards == 0, transaction, here);
+            } else if outwards > 0 {
+                // Perhaps by another dependence of this very event, that no inner block was violated by.
+                out.not_innermost(open.block, here);
             }
         }
     }
