@@ -281,9 +281,8 @@ impl<R: Rules> Lowered<R> {
             }
             Op::Alloc(x) | Op::Free(x) => rules.new_life(x),
             Op::Fork(child) => {
-                let channel = Channel { slot: self.new_slot(), kind: ChannelKind::Start(child) };
-                self.rules.send(here, channel, Mode::Exclusive, out);
-                self.thread(child).receive_next(Pending { channel, episode: 0 });
+                let channel = self.start(child);
+                self.rules.send(here, channel, Mode::Shared, out);
             }
             Op::Join(child) => {
                 if !due {
@@ -346,6 +345,19 @@ impl<R: Rules> Lowered<R> {
                 }
             }
         }
+    }
+
+    /// The start channel of a thread that is forked. A child that is joined and forked again without
+    /// an event in between has one already, and its first event receives from all forks.
+    fn start(&mut self, child: ThreadId) -> Channel {
+        let kind = ChannelKind::Start(child);
+        let forked = self.thread(child).pending.iter().find(|pending| pending.channel.kind == kind);
+        if let Some(pending) = forked {
+            return pending.channel;
+        }
+        let channel = Channel { slot: self.new_slot(), kind };
+        self.thread(child).receive_next(Pending { channel, episode: 0 });
+        channel
     }
 
     fn arrive(&mut self, barrier: BarrierId) -> Pending {
