@@ -100,7 +100,7 @@ impl Default for Logged {
 #[derive(Debug)]
 struct Object {
     state: State,
-    /// The threads that read it since it became shared.
+    /// The threads that read it since it became shared, in order.
     readers: SmallVec<[ThreadId; 4]>,
     /// The transaction that made it shared: it comes after the last write.
     maker: NodeRef,
@@ -327,8 +327,8 @@ impl Core {
             (State::WriteExclusive(owner), _) if owner == here.thread => {}
             (State::ReadExclusive(owner), Use::Read) if owner == here.thread => {}
             (State::ReadShared, Use::Read) => {
-                if !object.readers.contains(&here.thread) {
-                    object.readers.push(here.thread);
+                if let Err(place) = object.readers.binary_search(&here.thread) {
+                    object.readers.insert(place, here.thread);
                     self.depend(here, object.maker);
                 }
             }
@@ -350,7 +350,7 @@ impl Core {
         object.state = match (object.state, how) {
             (State::ReadExclusive(owner), Use::Read) => {
                 object.readers.clear();
-                object.readers.extend([owner, here.thread]);
+                object.readers.extend([owner.min(here.thread), owner.max(here.thread)]);
                 // If the event is unary and nothing reaches it, no write that matters came before.
                 object.maker = slot(&mut self.threads, here.thread.index()).past;
                 State::ReadShared
