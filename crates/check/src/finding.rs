@@ -175,3 +175,43 @@ fn mode(op: Op) -> Option<Mode> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use atomvet_trace::LockId;
+
+    use super::*;
+
+    fn block(thread: u32, begin: u64) -> Block {
+        Block { begin: EventId(begin), thread: ThreadId(thread), region: RegionId(0), site: SiteId::NONE }
+    }
+
+    fn acquire(at: u64, mode: Mode) -> Here {
+        let op = Op::Acquire(LockId(0), mode);
+        Here { at: EventId(at), thread: ThreadId(0), op, site: SiteId::NONE }
+    }
+
+    #[test]
+    fn instances_that_differ_only_in_when_and_who_are_one_finding() {
+        let mut out = Findings::folded(&Config::default());
+        out.cycle(block(0, 1), acquire(2, Mode::Exclusive));
+        out.cycle(block(1, 3), acquire(4, Mode::Exclusive));
+        out.cycle(block(0, 5), acquire(6, Mode::Shared));
+        out.violation(block(0, 7), true, block(0, 7), acquire(8, Mode::Shared));
+        let counts: Vec<_> = out.list.iter().map(|finding| (finding.event.at.0, finding.count)).collect();
+        assert_eq!(counts, [(2, 2), (6, 1), (8, 1)]);
+        assert_eq!(out.first_cycle, Some(EventId(2)));
+    }
+
+    #[test]
+    fn pieces_of_a_block_are_one_instance() {
+        let mut out = Findings::all_instances(&Config { split_at_waits: true, ..Config::default() });
+        for (thread, begin) in [(0, 1), (1, 2), (0, 1), (1, 2), (0, 5)] {
+            let (block, here) = (block(thread, begin), acquire(9, Mode::Exclusive));
+            out.cycle(block, here);
+            out.violation(block, true, block, here);
+            out.violation(block, true, block, here);
+        }
+        assert_eq!(out.list.len(), 6);
+    }
+}

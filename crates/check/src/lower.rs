@@ -418,3 +418,21 @@ impl<R: Rules> Lowered<R> {
         self.free_slots.push(channel.slot);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observed::regiontrack::RegionTrack;
+
+    #[test]
+    fn a_thread_that_never_runs_may_be_forked_for_ever() {
+        let (events, _) = crate::notation::parse(&"0:fork(1) 0:join(1) ".repeat(100));
+        let config = Config::default();
+        let mut out = Findings::all_instances(&config);
+        let mut lowered = Lowered::<RegionTrack>::with(RegionTrack::new(&config), &config);
+        for (i, &event) in events.iter().enumerate() {
+            lowered.event(EventId(i as u64), event, &mut out);
+        }
+        assert_eq!((lowered.threads[1].pending.len(), lowered.next_slot), (1, 3));
+    }
+}

@@ -578,4 +578,23 @@ mod tests {
         }
         assert!(not_serializable > 2_000, "{not_serializable} traces were not serializable");
     }
+
+    #[test]
+    fn only_the_innermost_block_that_an_event_violates_is_said_to_be_so() {
+        // T1: [ w(y) [ w(z)             w(x) ] ]     by T2 the write violates the outer block only, by T3 both
+        // T2:               r(y) r(x)
+        // T3:               r(z) r(x)
+        let trace = "1:b 1:w(y) 1:b 1:w(z) 2:r(y) 2:r(x) 3:r(z) 3:r(x) 1:w(x)";
+        let (events, _) = crate::notation::parse(trace);
+        let config = Config::default();
+        let mut out = Findings::all_instances(&config);
+        let mut checker = Lowered::with(RegionTrack::new(&config), &config);
+        for (i, &event) in events.iter().enumerate() {
+            checker.event(EventId(i as u64), event, &mut out);
+        }
+        let mut blocks: Vec<_> =
+            out.list.iter().filter_map(|finding| Some((finding.block?.begin.0, finding.innermost))).collect();
+        blocks.sort_unstable();
+        assert_eq!(blocks, [(0, false), (2, true)]);
+    }
 }
