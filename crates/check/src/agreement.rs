@@ -3,22 +3,28 @@
 
 use std::collections::BTreeSet;
 
-use atomvet_trace::{Event, EventId};
+use atomvet_trace::{Event, EventId, Op, VarId};
 
-use crate::oracle::{self, Order, Verdict};
+use crate::oracle::{self, Division, Order, Verdict};
 use crate::registry::{CHECKERS, Entry};
 use crate::verify::{self, Verifier};
 use crate::witness::{Because, Explanation, Replay, Request, SerialOrder, Witness};
-use crate::{Blame, Config, Finding, Findings, Kind};
+use crate::{Blame, Block, Config, Finding, Findings, Kind};
 
 /// Checks everything on a well-formed trace; an error says what does not hold.
 pub fn agree(config: &Config, events: &[Event]) -> Result<Verdict, String> {
     let verdict = oracle::judge(config, events);
     let order = Order::new(config, events);
     for entry in CHECKERS.iter().filter(|entry| entry.info.kind == Kind::Observed) {
-        let findings = run(entry, config, events);
+        let findings = run(entry, config, events, 1, Findings::all_instances);
         (verdicts_agree(entry, &verdict, &findings))
+            .and_then(|()| innermost_blocks_are_told(&findings.list))
             .and_then(|()| witnesses_hold(config, events, &order, &findings.list))
+            .and_then(|()| folding_agrees(&run(entry, config, events, 1, Findings::folded), &findings))
+            .and_then(|()| {
+                let in_objects = run(entry, config, events, 2, Findings::all_instances);
+                verdicts_agree(entry, &verdict, &in_objects)
+            })
             .map_err(|problem| format!("{}: {problem}", entry.info.name))?;
         if entry.info.blame == Blame::Exact {
             refinement_agrees(config, events, &findings.list)?;
@@ -28,9 +34,23 @@ pub fn agree(config: &Config, events: &[Event]) -> Result<Verdict, String> {
     Ok(verdict)
 }
 
-fn run(entry: &Entry, config: &Config, events: &[Event]) -> Findings {
-    let mut findings = Findings::all_instances(config);
+/// What a checker finds, where so many variables belong to each object.
+fn run(
+    entry: &Entry,
+    config: &Config,
+    events: &[Event],
+    variables_per_object: u32,
+    findings: fn(&Config) -> Findings,
+) -> Findings {
+    let mut findings = findings(config);
     let mut checker = (entry.new)(config);
+    let variable = |event: &Event| match event.op {
+        Op::Read(x) | Op::Write(x) | Op::Update(x, _) | Op::Alloc(x) | Op::Free(x) => x.0 + 1,
+        _ => 0,
+    };
+    let variables = events.iter().map(variable).max().unwrap_or(0);
+    let objects: Vec<_> = (0..variables).map(|x| VarId(x - x % variables_per_object)).collect();
+    checker.objects(VarId(0), &objects);
     checker.events(EventId(0), events, &mut findings);
     let _ = checker.finish(&mut findings);
     findings
@@ -64,6 +84,35 @@ fn verdicts_agree(entry: &Entry, verdict: &Verdict, findings: &Findings) -> Resu
     }
 }
 
+/// A block is the innermost if the event that completed its violation violated none inside it.
+fn innermost_blocks_are_told(findings: &[Finding]) -> Result<(), String> {
+    for finding in findings {
+        let Some(block) = finding.block else { continue };
+        let is_inside = |other: &Finding| {
+            other.event == finding.event
+                && other.block.is_some_and(|other| other.thread == block.thread && other.begin > block.begin)
+        };
+        if finding.innermost == findings.iter().any(is_inside) {
+            return Err(format!("innermost is wrong in {finding:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Folding leaves out findings that are like an earlier one, and counts them.
+fn folding_agrees(folded: &Findings, all: &Findings) -> Result<(), String> {
+    let mut instances = all.list.iter();
+    let are_instances = folded.list.iter().all(|finding| {
+        let first = Finding { count: 1, ..finding.clone() };
+        instances.any(|instance| *instance == first)
+    });
+    let count: u64 = folded.list.iter().map(|finding| finding.count).sum();
+    match are_instances && count == all.list.len() as u64 && folded.first_cycle == all.first_cycle {
+        true => Ok(()),
+        false => Err(format!("{:?} folded are {:?}", all.list, folded.list)),
+    }
+}
+
 fn witnesses_hold(
     config: &Config,
     events: &[Event],
@@ -88,10 +137,22 @@ fn witnesses_hold(
     }
     judge_witnesses(config, events, &clearer)?;
     judge_witnesses(config, events, &witnesses)?;
-    // The pieces of split blocks have fewer events than is assumed there.
-    let judged = if config.split_at_waits { 0 } else { witnesses.len() };
-    (requests.iter().zip(&witnesses).take(judged))
-        .try_for_each(|(request, witness)| is_shortest(events, order, *request, witness))
+    let division = Division::new(config, events, &BTreeSet::new());
+    for (request, witness) in requests.iter().zip(&witnesses) {
+        let fewest = match witness.block {
+            // The pieces of split blocks have fewer events than is assumed there.
+            Some(_) if config.split_at_waits => continue,
+            Some(block) => shortest_way_back(events, order, block, request.event),
+            None => shortest_cycle(events, order, &division, *request),
+        };
+        let shown = witness.steps.iter().filter(|step| step.because.is_between_threads()).count();
+        if fewest != Some(shown) {
+            return Err(format!(
+                "a witness has {shown} steps between threads instead of {fewest:?}: {witness:?}"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn is_data(because: Because) -> bool {
@@ -113,10 +174,9 @@ fn replay(config: &Config, events: &[Event], requests: &[Request]) -> Vec<Option
     replay.finish()
 }
 
-/// A way out of a block and back has the fewest steps between threads.
-fn is_shortest(events: &[Event], order: &Order, request: Request, witness: &Witness) -> Result<(), String> {
-    let Some(block) = witness.block else { return Ok(()) };
-    let (begin, last) = (block.begin.0 as usize, request.event.0 as usize);
+/// The fewest steps between threads from a block to an event of it that another thread is before.
+fn shortest_way_back(events: &[Event], order: &Order, block: Block, last: EventId) -> Option<usize> {
+    let (begin, last) = (block.begin.0 as usize, last.0 as usize);
     // steps[e]: the fewest steps between threads from the block to event e, at least one.
     let mut steps: Vec<Option<usize>> = vec![None; events.len()];
     for to in begin..=last {
@@ -134,11 +194,37 @@ fn is_shortest(events: &[Event], order: &Order, request: Request, witness: &Witn
             steps[to] = [steps[to], so_far].into_iter().flatten().min();
         }
     }
-    let shown = witness.steps.iter().filter(|step| step.because.is_between_threads()).count();
-    match steps[last] {
-        Some(fewest) if fewest == shown => Ok(()),
-        fewest => {
-            Err(format!("a witness has {shown} steps between threads instead of {fewest:?}: {witness:?}"))
+    steps[last]
+}
+
+/// The fewest steps between threads of a cycle through the request's transaction, up to its event. From
+/// an event, other events of its transaction and later ones of its thread are reached without a step.
+fn shortest_cycle(events: &[Event], order: &Order, division: &Division, request: Request) -> Option<usize> {
+    let prefix = 0..=request.event.0 as usize;
+    let transaction_of = &division.transaction_of;
+    let thread = request.transaction.thread;
+    let is_of_thread = |&e: &usize| events[e].thread == thread && transaction_of[e].is_some();
+    let start = transaction_of[prefix.clone().rfind(is_of_thread)?];
+    // steps[e]: the fewest steps from the transaction to event e of another, or back to one of its own.
+    let mut steps: Vec<Option<usize>> = vec![None; events.len()];
+    loop {
+        let before = steps.clone();
+        for (from, to) in prefix.clone().flat_map(|from| prefix.clone().map(move |to| (from, to))) {
+            let leaves = transaction_of[from] == start;
+            let so_far = if leaves { Some(0) } else { steps[from] };
+            let together = transaction_of[from].is_some() && transaction_of[from] == transaction_of[to];
+            let ordered = order.directly_before(from, to);
+            let more = match events[from].thread == events[to].thread {
+                _ if leaves && transaction_of[to] == start => continue,
+                true if together || ordered => 0,
+                false if ordered => 1,
+                _ => continue,
+            };
+            let steps_here = so_far.map(|steps| steps + more);
+            steps[to] = [steps[to], steps_here].into_iter().flatten().min();
+        }
+        if steps == before {
+            return prefix.filter(|&e| transaction_of[e] == start).filter_map(|e| steps[e]).min();
         }
     }
 }
@@ -189,7 +275,7 @@ mod tests {
         let (events, _) = notation::parse("1:b 1:r(x) 2:w(x) 1:w(x) 1:e");
         let config = Config::default();
         let (right, entry) = (oracle::judge(&config, &events), &CHECKERS[0]);
-        let findings = run(entry, &config, &events);
+        let findings = run(entry, &config, &events, 1, Findings::all_instances);
         assert_eq!(verdicts_agree(entry, &right, &findings), Ok(()));
         let wrong = Verdict { violated_blocks: vec![], ..right.clone() };
         assert!(verdicts_agree(entry, &wrong, &findings).is_err());

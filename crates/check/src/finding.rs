@@ -1,7 +1,9 @@
 //! A finding is data: which block, completed by which event, how sure. Text is made of it last,
 //! outside this crate.
 
-use atomvet_trace::{EventId, Op, RegionId, SiteId, ThreadId};
+use std::mem::Discriminant;
+
+use atomvet_trace::{EventId, Mode, Op, RegionId, SiteId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Config;
@@ -67,7 +69,15 @@ pub struct Finding {
 }
 
 /// Instances of a violation that share this are the same finding to a user.
-type Key = (Option<(RegionId, SiteId)>, (RegionId, SiteId), std::mem::Discriminant<Op>, SiteId);
+type Key = (Option<(RegionId, SiteId)>, (RegionId, SiteId), (Discriminant<Op>, Option<Mode>), SiteId);
+
+/// What was reported about the latest transaction of a thread that was reported at all.
+#[derive(Clone, Default, Debug)]
+struct Reported {
+    transaction: Option<EventId>,
+    /// Blocks by their begins; none for a cycle without one.
+    blocks: FxHashSet<Option<EventId>>,
+}
 
 /// Where checkers put what they find.
 #[derive(Default, Debug)]
@@ -77,8 +87,9 @@ pub struct Findings {
     /// The first event at which the checker knew that the trace is not serializable.
     pub first_cycle: Option<EventId>,
     fold: Option<FxHashMap<Key, usize>>,
-    /// Blocks reported already; kept only where pieces of one block are judged separately.
-    once: Option<FxHashSet<(EventId, bool)>>,
+    /// Per thread; kept only where pieces of one block are judged separately. A thread's
+    /// transactions are reported in their order, so the latest is enough.
+    once: Option<Vec<Reported>>,
 }
 
 impl Findings {
@@ -89,7 +100,7 @@ impl Findings {
 
     /// Keeps one finding per violating instance. Memory grows with their number.
     pub fn all_instances(config: &Config) -> Self {
-        let once = config.split_at_waits.then(FxHashSet::default);
+        let once = config.split_at_waits.then(Vec::new);
         Findings { once, ..Findings::default() }
     }
 
@@ -110,11 +121,17 @@ impl Findings {
         self.add(None, true, transaction, event);
     }
 
+    /// The event that completed `block`'s violation also violates a block inside it.
+    pub(crate) fn not_innermost(&mut self, block: Block, event: Here) {
+        let by_the_event = self.list.iter_mut().rev().take_while(|finding| finding.event == event);
+        by_the_event.filter(|finding| finding.block == Some(block)).for_each(|outer| outer.innermost = false);
+    }
+
     #[cold]
     fn add(&mut self, block: Option<Block>, innermost: bool, transaction: Block, event: Here) {
         self.not_serializable(event.at);
         if let Some(once) = &mut self.once
-            && !once.insert((block.unwrap_or(transaction).begin, block.is_some()))
+            && !is_new(once, block, transaction)
         {
             return;
         }
@@ -122,7 +139,7 @@ impl Findings {
             let key = (
                 block.map(|b| (b.region, b.site)),
                 (transaction.region, transaction.site),
-                std::mem::discriminant(&event.op),
+                (std::mem::discriminant(&event.op), mode(event.op)),
                 event.site,
             );
             let first = *fold.entry(key).or_insert(self.list.len());
@@ -133,5 +150,68 @@ impl Findings {
         }
         let strength = Strength::Observed;
         self.list.push(Finding { strength, block, innermost, transaction, event, count: 1 });
+    }
+}
+
+/// Whether the block, or a cycle through the transaction, was not reported yet. It is now.
+fn is_new(once: &mut Vec<Reported>, block: Option<Block>, transaction: Block) -> bool {
+    let thread = transaction.thread.index();
+    if thread >= once.len() {
+        once.resize(thread + 1, Reported::default());
+    }
+    let Reported { transaction: latest, blocks } = &mut once[thread];
+    if latest.replace(transaction.begin) != Some(transaction.begin) {
+        blocks.clear();
+    }
+    blocks.insert(block.map(|block| block.begin))
+}
+
+/// A shared and an exclusive lock operation are two kinds of events.
+fn mode(op: Op) -> Option<Mode> {
+    match op {
+        Op::Acquire(_, mode) | Op::Release(_, mode) | Op::Reacquire(_, mode) | Op::Rerelease(_, mode) => {
+            Some(mode)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use atomvet_trace::LockId;
+
+    use super::*;
+
+    fn block(thread: u32, begin: u64) -> Block {
+        Block { begin: EventId(begin), thread: ThreadId(thread), region: RegionId(0), site: SiteId::NONE }
+    }
+
+    fn acquire(at: u64, mode: Mode) -> Here {
+        let op = Op::Acquire(LockId(0), mode);
+        Here { at: EventId(at), thread: ThreadId(0), op, site: SiteId::NONE }
+    }
+
+    #[test]
+    fn instances_that_differ_only_in_when_and_who_are_one_finding() {
+        let mut out = Findings::folded(&Config::default());
+        out.cycle(block(0, 1), acquire(2, Mode::Exclusive));
+        out.cycle(block(1, 3), acquire(4, Mode::Exclusive));
+        out.cycle(block(0, 5), acquire(6, Mode::Shared));
+        out.violation(block(0, 7), true, block(0, 7), acquire(8, Mode::Shared));
+        let counts: Vec<_> = out.list.iter().map(|finding| (finding.event.at.0, finding.count)).collect();
+        assert_eq!(counts, [(2, 2), (6, 1), (8, 1)]);
+        assert_eq!(out.first_cycle, Some(EventId(2)));
+    }
+
+    #[test]
+    fn pieces_of_a_block_are_one_instance() {
+        let mut out = Findings::all_instances(&Config { split_at_waits: true, ..Config::default() });
+        for (thread, begin) in [(0, 1), (1, 2), (0, 1), (1, 2), (0, 5)] {
+            let (block, here) = (block(thread, begin), acquire(9, Mode::Exclusive));
+            out.cycle(block, here);
+            out.violation(block, true, block, here);
+            out.violation(block, true, block, here);
+        }
+        assert_eq!(out.list.len(), 6);
     }
 }

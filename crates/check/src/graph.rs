@@ -399,7 +399,7 @@ impl<P: Default, L: Copy> Graph<P, L> {
 pub(crate) struct LastAccesses<R> {
     /// Of which kind the current group is; none before the first access.
     kind: Option<Access>,
-    /// The last access of each thread in the group.
+    /// The last access of each thread in the group, in the order of the threads.
     current: SmallVec<[(ThreadId, R); 1]>,
     previous: SmallVec<[(ThreadId, R); 1]>,
 }
@@ -438,7 +438,7 @@ impl<R: Copy> LastAccesses<R> {
 #[derive(Clone, Debug)]
 pub(crate) struct LastSends<R> {
     exclusive: Option<(ThreadId, R)>,
-    /// The last of each thread.
+    /// The last of each thread, in the order of the threads.
     shared: SmallVec<[(ThreadId, R); 1]>,
 }
 
@@ -470,9 +470,9 @@ impl<R: Copy> LastSends<R> {
 }
 
 fn put<R>(last: &mut SmallVec<[(ThreadId, R); 1]>, thread: ThreadId, by: R) {
-    match last.iter_mut().find(|(other, _)| *other == thread) {
-        Some((_, old)) => *old = by,
-        None => last.push((thread, by)),
+    match last.binary_search_by_key(&thread, |(other, _)| *other) {
+        Ok(at) => last[at].1 = by,
+        Err(at) => last.insert(at, (thread, by)),
     }
 }
 

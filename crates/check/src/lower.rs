@@ -281,9 +281,8 @@ impl<R: Rules> Lowered<R> {
             }
             Op::Alloc(x) | Op::Free(x) => rules.new_life(x),
             Op::Fork(child) => {
-                let channel = Channel { slot: self.new_slot(), kind: ChannelKind::Start(child) };
-                self.rules.send(here, channel, Mode::Exclusive, out);
-                self.thread(child).receive_next(Pending { channel, episode: 0 });
+                let channel = self.start(child);
+                self.rules.send(here, channel, Mode::Shared, out);
             }
             Op::Join(child) => {
                 if !due {
@@ -348,6 +347,19 @@ impl<R: Rules> Lowered<R> {
         }
     }
 
+    /// The start channel of a thread that is forked. A child that is joined and forked again without
+    /// an event in between has one already, and its first event receives from all forks.
+    fn start(&mut self, child: ThreadId) -> Channel {
+        let kind = ChannelKind::Start(child);
+        let forked = self.thread(child).pending.iter().find(|pending| pending.channel.kind == kind);
+        if let Some(pending) = forked {
+            return pending.channel;
+        }
+        let channel = Channel { slot: self.new_slot(), kind };
+        self.thread(child).receive_next(Pending { channel, episode: 0 });
+        channel
+    }
+
     fn arrive(&mut self, barrier: BarrierId) -> Pending {
         if barrier.index() >= self.gathering.len() {
             self.gathering.resize(barrier.index() + 1, None);
@@ -404,5 +416,23 @@ impl<R: Rules> Lowered<R> {
     fn close(&mut self, channel: Channel) {
         self.rules.close(channel);
         self.free_slots.push(channel.slot);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observed::regiontrack::RegionTrack;
+
+    #[test]
+    fn a_thread_that_never_runs_may_be_forked_for_ever() {
+        let (events, _) = crate::notation::parse(&"0:fork(1) 0:join(1) ".repeat(100));
+        let config = Config::default();
+        let mut out = Findings::all_instances(&config);
+        let mut lowered = Lowered::<RegionTrack>::with(RegionTrack::new(&config), &config);
+        for (i, &event) in events.iter().enumerate() {
+            lowered.event(EventId(i as u64), event, &mut out);
+        }
+        assert_eq!((lowered.threads[1].pending.len(), lowered.next_slot), (1, 3));
     }
 }

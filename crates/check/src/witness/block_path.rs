@@ -5,18 +5,18 @@
 //! cheapest way in which the block reaches it. An event improves its thread's way if a source of it
 //! (the last conflicting access of another thread, …) had a cheaper one at the time.
 //!
-//! A step between threads costs 1, and a trifle more if only synchronization orders it: a reader
-//! learns more from the data. Where the way back is known by synchronization first (an acquire tells
-//! before the access that it guards), the search goes on to the end of the block for a way of data alone.
-//! Ways only get cheaper, so each thread has few of them. Searches of
-//! several blocks run side by side; at most as many are active as there are open blocks.
+//! Fewer steps between threads are cheaper, then fewer that only synchronization orders. Where the way
+//! back is known by synchronization first (an acquire tells before the access that it guards), the search
+//! goes on to the end of the block for a way of data alone. Ways only get cheaper, so each thread has few
+//! of them. Searches of several blocks run side by side, one for each open block and event that is asked
+//! about.
 
 use std::cmp::Ordering;
 
 use atomvet_trace::{EventId, Mode, ThreadId, VarId};
 use rustc_hash::FxHashMap;
 
-use super::sources::{Source, Sources};
+use super::sources::{Cost, STEP, Source, Sources, cost};
 use super::{Because, Explanation, Request, Step, Witness};
 use crate::{Access, Block, Channel, Findings, Here, Rules, Stats};
 
@@ -24,6 +24,8 @@ use crate::{Access, Block, Channel, Findings, Here, Rules, Stats};
 #[derive(Debug, Default)]
 pub(super) struct BlockPaths {
     requests: Vec<Request>,
+    /// The latest event of a request.
+    last: Option<EventId>,
     found: Vec<Option<Explanation>>,
     /// The requests of each block, by its begin.
     wanted: FxHashMap<EventId, Vec<usize>>,
@@ -53,23 +55,17 @@ struct Search {
 /// The last step of a way from the block to a thread.
 #[derive(Clone, Copy, Debug)]
 struct Way {
-    cost: u32,
+    cost: Cost,
     step: Step,
     /// The way to the thread where that step starts; none if it starts in the block.
     before: Option<(ThreadId, usize)>,
 }
-
-const STEP: u32 = 1 << 12;
 
 impl Way {
     /// Only accesses of variables order its steps.
     fn is_data(self) -> bool {
         self.cost.is_multiple_of(STEP)
     }
-}
-
-fn cost(because: Because) -> u32 {
-    if matches!(because, Because::Access(..)) { STEP } else { STEP + 1 }
 }
 
 impl BlockPaths {
@@ -80,7 +76,8 @@ impl BlockPaths {
                 wanted.entry(block.begin).or_default().push(i);
             }
         }
-        BlockPaths { found: vec![None; requests.len()], requests, wanted, ..Default::default() }
+        let last = requests.iter().map(|request| request.event).max();
+        BlockPaths { found: vec![None; requests.len()], last, requests, wanted, ..Default::default() }
     }
 
     pub(super) fn into_explanations(mut self) -> Vec<Option<Explanation>> {
@@ -90,7 +87,7 @@ impl BlockPaths {
 
     /// Whether nothing more is to be found after `at`.
     pub(super) fn is_done(&self, at: EventId) -> bool {
-        self.active.is_empty() && self.requests.iter().all(|request| request.event <= at)
+        self.active.is_empty() && self.last <= Some(at)
     }
 
     fn start(&mut self, here: Here, block: Block) {
@@ -126,12 +123,16 @@ impl BlockPaths {
             self.sources_here.iter().for_each(|source| search.take(here, *source, completing));
         }
         self.sources_here.clear();
+        let BlockPaths { active, requests, found, .. } = self;
+        for search in active.extract_if(.., |search| search.is_settled(here.at, requests)) {
+            search.explain(requests, found);
+        }
     }
 }
 
 impl Search {
     /// The cheapest way to an event of a thread: its cost, and its index unless it is in the block.
-    fn way(&self, thread: ThreadId, at: EventId) -> Option<(u32, Option<usize>)> {
+    fn way(&self, thread: ThreadId, at: EventId) -> Option<(Cost, Option<usize>)> {
         if thread == self.thread {
             return (at >= self.since).then_some((0, None));
         }
@@ -166,6 +167,11 @@ impl Search {
         if ways.last().is_none_or(|best| way.cost < best.cost) {
             ways.push(way);
         }
+    }
+
+    /// Whether nothing that comes after can change the answer.
+    fn is_settled(&self, at: EventId, requests: &[Request]) -> bool {
+        at > requests[self.request].event && self.back.is_none_or(Way::is_data)
     }
 
     fn explain(self, requests: &[Request], found: &mut [Option<Explanation>]) {

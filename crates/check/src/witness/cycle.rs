@@ -1,23 +1,25 @@
 //! The shortest cycle of transactions, where no block can be blamed.
 //!
 //! Unlike the way out of a block and back, such a cycle can pass through transactions that began and
-//! ended long before. So the graph of transactions is kept, each edge with the two events that make it,
-//! and, as in Velodrome, a finished transaction that nothing leads to is forgotten: it can be on no
-//! cycle. When a request's event comes, the cheapest cycle through its transaction is looked for.
+//! ended long before. So the graph of transactions is kept, each edge with the two events that make it.
+//! When a request's event comes, the cheapest cycle through its transaction is looked for. Fewer steps
+//! between threads are cheaper, then fewer that only synchronization orders; program order is free.
 //!
-//! A step between threads costs 1, and a trifle more if only synchronization orders it; program order
-//! costs nothing.
+//! Older cycles stay in the graph, so counting incoming edges would not do: what no running transaction
+//! reaches is found by a mark pass whenever the graph has doubled. Memory is bounded by what a running
+//! transaction reaches.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::hash_map::Entry;
 
-use atomvet_trace::{Event, EventId, Mode, Op, ThreadId, VarId};
+use atomvet_trace::{Event, EventId, Mode, ThreadId, VarId};
 use rustc_hash::FxHashMap;
 
 use super::places::Places;
-use super::sources::{Source, Sources};
+use super::sources::{Cost, Source, Sources, cost};
 use super::{Because, Explanation, Request, Step, Witness};
+use crate::graph::slot;
 use crate::{Access, Block, Channel, Findings, Here, Rules, Stats};
 
 /// Finds cycles through transactions.
@@ -27,10 +29,10 @@ pub(super) struct Cycles {
     found: Vec<Option<Explanation>>,
     /// Requests that have yet to be answered, the next one last.
     waiting: Vec<usize>,
-    /// Requests whose cycle was not closed at their event.
-    retry: Vec<usize>,
     nodes: Vec<Node>,
     free: Vec<u32>,
+    /// The next mark pass runs when there are so many nodes and none is free.
+    collect_at: usize,
     /// The events behind each edge, by the slots of its nodes. The best kind seen is kept.
     edges: FxHashMap<(u32, u32), Step>,
     /// Each thread's last transaction.
@@ -52,20 +54,14 @@ struct Node {
     generation: u32,
     thread: ThreadId,
     begin: EventId,
-    finished: bool,
-    /// Edges that lead here, program order included.
-    incoming: u32,
     /// Where its edges lead; each target once.
     outgoing: Vec<u32>,
     /// The next transaction of its thread.
     next: Option<u32>,
 }
 
-const STEP: u32 = 1 << 12;
-
-fn cost(because: Because) -> u32 {
-    if matches!(because, Because::Access(..)) { STEP } else { STEP + 1 }
-}
+/// Fewer nodes than this are not worth a mark pass, but in tests of small traces.
+const LEAST_COLLECTED: usize = if cfg!(test) { 2 } else { 1024 };
 
 impl Cycles {
     pub(super) fn new(requests: Vec<Request>) -> Self {
@@ -75,7 +71,7 @@ impl Cycles {
     }
 
     pub(super) fn is_done(&self) -> bool {
-        self.waiting.is_empty() && self.retry.is_empty()
+        self.waiting.is_empty()
     }
 
     /// Sees every event before the rules do.
@@ -86,30 +82,18 @@ impl Cycles {
     }
 
     /// Sees every event after the rules did.
-    pub(super) fn leave(&mut self, at: EventId, event: Event) {
+    pub(super) fn leave(&mut self, at: EventId) {
         while let Some(request) = self.waiting.pop_if(|&mut i| self.requests[i].event <= at) {
             self.found[request] = self.search(self.requests[request]);
-            if self.found[request].is_none() {
-                self.retry.push(request);
-            }
-        }
-        if event.op != Op::Skip && !*self.places.inside(event.thread) {
-            self.finish_last(event.thread);
         }
     }
 
-    pub(super) fn into_explanations(mut self) -> Vec<Option<Explanation>> {
-        for request in std::mem::take(&mut self.retry) {
-            self.found[request] = self.search(self.requests[request]);
-        }
+    pub(super) fn into_explanations(self) -> Vec<Option<Explanation>> {
         self.found
     }
 
     fn last(&mut self, thread: ThreadId) -> &mut Option<Ref> {
-        if thread.index() >= self.last.len() {
-            self.last.resize(thread.index() + 1, None);
-        }
-        &mut self.last[thread.index()]
+        slot(&mut self.last, thread.index())
     }
 
     fn alive(&self, node: Ref) -> bool {
@@ -117,59 +101,48 @@ impl Cycles {
     }
 
     fn add(&mut self, at: EventId, thread: ThreadId) {
+        if self.free.is_empty() && self.nodes.len() >= self.collect_at {
+            self.collect();
+        }
         let slot = self.free.pop().unwrap_or_else(|| {
-            self.nodes.push(Node {
-                generation: 0,
-                thread,
-                begin: at,
-                finished: false,
-                incoming: 0,
-                outgoing: Vec::new(),
-                next: None,
-            });
+            self.nodes.push(Node { generation: 0, thread, begin: at, outgoing: Vec::new(), next: None });
             (self.nodes.len() - 1) as u32
         });
         let node = &mut self.nodes[slot as usize];
-        (node.thread, node.begin, node.finished, node.next) = (thread, at, false, None);
+        (node.thread, node.begin) = (thread, at);
         let new = Ref { slot, generation: node.generation };
         if let Some(before) = self.last(thread).replace(new)
             && self.alive(before)
         {
             self.nodes[before.slot as usize].next = Some(slot);
-            self.nodes[slot as usize].incoming += 1;
         }
     }
 
-    fn finish_last(&mut self, thread: ThreadId) {
-        if let Some(last) = *self.last(thread)
-            && self.alive(last)
-        {
-            self.nodes[last.slot as usize].finished = true;
-            self.forget(last.slot);
+    /// Forgets all that no running transaction reaches: a new cycle passes through one.
+    #[cold]
+    fn collect(&mut self) {
+        let mut reached = vec![false; self.nodes.len()];
+        let mut work: Vec<u32> = Vec::new();
+        for (thread, last) in self.last.iter().enumerate() {
+            let running = *self.places.inside(ThreadId(thread as u32));
+            work.extend(last.filter(|last| running && self.alive(*last)).map(|last| last.slot));
         }
-    }
-
-    /// Forgets a transaction that is on no cycle, now or ever, and what it alone kept.
-    fn forget(&mut self, slot: u32) {
-        let mut work = vec![slot];
         while let Some(slot) = work.pop() {
-            let node = &mut self.nodes[slot as usize];
-            if !node.finished || node.incoming > 0 {
-                continue;
+            if !std::mem::replace(&mut reached[slot as usize], true) {
+                let node = &self.nodes[slot as usize];
+                work.extend(node.outgoing.iter().chain(&node.next));
             }
-            node.generation = node.generation.wrapping_add(1);
-            node.finished = false;
-            let mut targets = std::mem::take(&mut node.outgoing);
-            for &target in &targets {
+        }
+        self.free.clear();
+        for (slot, node) in (0..).zip(&mut self.nodes).filter(|(slot, _)| !reached[*slot as usize]) {
+            for target in node.outgoing.drain(..) {
                 self.edges.remove(&(slot, target));
             }
-            targets.extend(node.next.take());
-            for &target in &targets {
-                self.nodes[target as usize].incoming -= 1;
-            }
-            work.append(&mut targets);
+            node.next = None;
+            node.generation = node.generation.wrapping_add(1);
             self.free.push(slot);
         }
+        self.collect_at = LEAST_COLLECTED.max(2 * (self.nodes.len() - self.free.len()));
     }
 
     /// Adds the edges that [`Sources`] found for the event at hand.
@@ -184,7 +157,6 @@ impl Cycles {
                 Entry::Vacant(entry) => {
                     entry.insert(step);
                     self.nodes[source.note.slot as usize].outgoing.push(sink.slot);
-                    self.nodes[sink.slot as usize].incoming += 1;
                 }
                 Entry::Occupied(mut entry) => {
                     if cost(step.because) < cost(entry.get().because) {
@@ -195,11 +167,11 @@ impl Cycles {
         }
     }
 
-    /// The cheapest cycle through the transaction of a request.
+    /// The cheapest cycle through the transaction of a request, which runs.
     fn search(&self, request: Request) -> Option<Explanation> {
         let start = (*self.last.get(request.transaction.thread.index())?)?.slot;
         // By slot: the cost of the cheapest way there, and where its last move came from.
-        let mut best: FxHashMap<u32, (u32, u32)> = FxHashMap::default();
+        let mut best: FxHashMap<u32, (Cost, u32)> = FxHashMap::default();
         let mut queue = BinaryHeap::from([(Reverse(0), start)]);
         while let Some((Reverse(so_far), slot)) = queue.pop() {
             if best.get(&slot).is_some_and(|&(cheapest, _)| cheapest < so_far) {
@@ -222,7 +194,7 @@ impl Cycles {
         None
     }
 
-    fn steps(&self, start: u32, best: &FxHashMap<u32, (u32, u32)>) -> Witness {
+    fn steps(&self, start: u32, best: &FxHashMap<u32, (Cost, u32)>) -> Witness {
         let mut path = vec![start];
         loop {
             let before = best[&path[path.len() - 1]].1;
@@ -275,7 +247,6 @@ impl Rules for Cycles {
 
     fn end(&mut self, here: Here, _out: &mut Findings) {
         *self.places.inside(here.thread) = false;
-        self.finish_last(here.thread);
     }
 
     fn access(&mut self, here: Here, variable: VarId, access: Access, _out: &mut Findings) {

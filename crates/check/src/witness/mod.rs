@@ -167,7 +167,7 @@ impl Replay {
             if !self.of_cycles.is_empty() && !self.cycles.rules_mut().is_done() {
                 self.cycles.rules_mut().enter(at, event);
                 self.cycles.event(at, event, &mut nothing);
-                self.cycles.rules_mut().leave(at, event);
+                self.cycles.rules_mut().leave(at);
             }
         }
     }

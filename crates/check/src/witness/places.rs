@@ -2,6 +2,8 @@
 
 use atomvet_trace::{Event, Op, ThreadId};
 
+use crate::graph::slot;
+
 /// Whether each thread is inside a block.
 #[derive(Debug, Default)]
 pub(super) struct Places(Vec<bool>);
@@ -9,10 +11,7 @@ pub(super) struct Places(Vec<bool>);
 impl Places {
     /// Whether the thread is inside a block.
     pub(super) fn inside(&mut self, thread: ThreadId) -> &mut bool {
-        if thread.index() >= self.0.len() {
-            self.0.resize(thread.index() + 1, false);
-        }
-        &mut self.0[thread.index()]
+        slot(&mut self.0, thread.index())
     }
 
     /// Whether an event that the rules have yet to see is a transaction of its own.

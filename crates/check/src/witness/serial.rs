@@ -1,7 +1,8 @@
 //! A serial order of the transactions that explains the trace.
 //!
-//! One node per transaction, one edge per direct dependence, then a topological sort that prefers what
-//! began first. Memory grows with the number of transactions: the order itself does.
+//! One node per transaction, one edge per direct dependence that does not follow from others and program
+//! order, then a topological sort that prefers what began first. Memory grows with the number of
+//! transactions: the order itself does.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,6 +11,7 @@ use atomvet_trace::{Event, EventId, Mode, ThreadId, VarId};
 
 use super::places::Places;
 use super::sources::Sources;
+use crate::graph::slot;
 use crate::lower::Lowered;
 use crate::{Access, Block, Channel, Config, Findings, Here, Rules, Stats};
 
@@ -49,7 +51,7 @@ impl SerialOrder {
 struct Graph {
     /// The first event of each transaction; increasing.
     first: Vec<EventId>,
-    edges: Vec<(u32, u32)>,
+    edges: Edges,
     /// Each thread's last transaction.
     last: Vec<Option<u32>>,
     places: Places,
@@ -57,19 +59,36 @@ struct Graph {
     sources: Sources<u32>,
 }
 
+/// Which transaction comes before which, up to what follows by program order.
+#[derive(Debug, Default)]
+struct Edges {
+    list: Vec<(u32, u32)>,
+    /// Per thread, and per other thread, the latest transaction of the other that an edge into the
+    /// first leads from. All earlier ones come before the thread's present by program order.
+    latest: Vec<Vec<Option<u32>>>,
+}
+
+impl Edges {
+    /// A transaction `from` of one thread comes before the latest transaction `to` of another.
+    fn add(&mut self, (from_thread, from): (ThreadId, u32), (to_thread, to): (ThreadId, u32)) {
+        let latest = slot(slot(&mut self.latest, to_thread.index()), from_thread.index());
+        if *latest < Some(from) {
+            *latest = Some(from);
+            self.list.push((from, to));
+        }
+    }
+}
+
 impl Graph {
     fn last(&mut self, thread: ThreadId) -> &mut Option<u32> {
-        if thread.index() >= self.last.len() {
-            self.last.resize(thread.index() + 1, None);
-        }
-        &mut self.last[thread.index()]
+        slot(&mut self.last, thread.index())
     }
 
     fn add(&mut self, at: EventId, thread: ThreadId) {
         let new = self.first.len() as u32;
         self.first.push(at);
         if let Some(before) = self.last(thread).replace(new) {
-            self.edges.push((before, new));
+            self.edges.list.push((before, new));
         }
     }
 
@@ -78,13 +97,13 @@ impl Graph {
         self.last(here.thread).unwrap_or_default()
     }
 
-    fn sort(mut self) -> Option<Vec<EventId>> {
+    fn sort(self) -> Option<Vec<EventId>> {
         let count = self.first.len();
-        self.edges.sort_unstable();
-        self.edges.dedup();
+        let mut edges = self.edges.list;
+        edges.sort_unstable();
         let mut incoming = vec![0_u32; count];
         let mut outgoing = vec![0_usize; count + 1];
-        for &(from, to) in &self.edges {
+        for &(from, to) in &edges {
             incoming[to as usize] += 1;
             outgoing[from as usize + 1] += 1;
         }
@@ -95,7 +114,7 @@ impl Graph {
         let mut order = Vec::with_capacity(count);
         while let Some(Reverse(next)) = ready.pop() {
             order.push(self.first[next]);
-            for &(_, to) in &self.edges[outgoing[next]..outgoing[next + 1]] {
+            for &(_, to) in &edges[outgoing[next]..outgoing[next + 1]] {
                 incoming[to as usize] -= 1;
                 if incoming[to as usize] == 0 {
                     ready.push(Reverse(to as usize));
@@ -120,9 +139,7 @@ impl Rules for Graph {
         let node = self.here(here);
         let Graph { sources, edges, .. } = self;
         sources.access(here, variable, access, node, |source| {
-            if source.note != node {
-                edges.push((source.note, node));
-            }
+            edges.add((source.thread, source.note), (here.thread, node));
         });
     }
 
@@ -134,13 +151,15 @@ impl Rules for Graph {
     fn receive(&mut self, here: Here, channel: Channel, mode: Mode, _out: &mut Findings) {
         let node = self.here(here);
         let Graph { sources, edges, .. } = self;
-        sources.receive(here, channel, mode, |source| edges.push((source.note, node)));
+        sources.receive(here, channel, mode, |source| {
+            edges.add((source.thread, source.note), (here.thread, node));
+        });
     }
 
     fn join(&mut self, here: Here, child: ThreadId, _out: &mut Findings) {
         let node = self.here(here);
         if let Some(last) = *self.last(child) {
-            self.edges.push((last, node));
+            self.edges.add((child, last), (here.thread, node));
         }
     }
 

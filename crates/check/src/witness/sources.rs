@@ -8,6 +8,7 @@ use atomvet_trace::{EventId, Mode, Op, ThreadId, VarId};
 use smallvec::SmallVec;
 
 use super::{Because, Touch};
+use crate::graph::slot;
 use crate::{Access, Channel, ChannelKind, Here};
 
 /// An earlier event that directly comes before the one at hand.
@@ -18,6 +19,18 @@ pub(super) struct Source<T> {
     pub(super) because: Because,
     /// What was noted with it.
     pub(super) note: T,
+}
+
+/// What a way between events costs: a [`STEP`] for each step between threads, and one more for each
+/// of these that only synchronization orders, since a reader learns more from the data.
+pub(super) type Cost = u64;
+
+/// So large that fewer steps are cheaper, whatever orders them.
+pub(super) const STEP: Cost = 1 << 32;
+
+/// What a step between threads costs.
+pub(super) fn cost(because: Because) -> Cost {
+    if matches!(because, Because::Access(..)) { STEP } else { STEP + 1 }
 }
 
 /// The last accesses and sends, each with a note of type `T`.
@@ -59,7 +72,7 @@ impl<T: Copy> Sources<T> {
             Op::Update(..) => Touch::Update,
             _ => Touch::Write,
         };
-        let entries = at_index(&mut self.variables, variable.index());
+        let entries = slot(&mut self.variables, variable.index());
         (entries.iter())
             .filter(|entry| entry.thread != here.thread && !(entry.kind.0 == access && access.shares()))
             .map(|entry| Source {
@@ -74,7 +87,7 @@ impl<T: Copy> Sources<T> {
 
     /// Notes a send.
     pub(super) fn send(&mut self, here: Here, channel: Channel, mode: Mode, note: T) {
-        let entries = at_index(&mut self.channels, channel.slot as usize);
+        let entries = slot(&mut self.channels, channel.slot as usize);
         put(entries, Entry { thread: here.thread, kind: mode, at: here.at, note });
     }
 
@@ -94,12 +107,12 @@ impl<T: Copy> Sources<T> {
 
     /// See [`crate::Rules::new_life`].
     pub(super) fn new_life(&mut self, variable: VarId) {
-        at_index(&mut self.variables, variable.index()).clear();
+        slot(&mut self.variables, variable.index()).clear();
     }
 
     /// See [`crate::Rules::close`].
     pub(super) fn close(&mut self, channel: Channel) {
-        at_index(&mut self.channels, channel.slot as usize).clear();
+        slot(&mut self.channels, channel.slot as usize).clear();
     }
 }
 
@@ -108,11 +121,4 @@ fn put<K: PartialEq, T>(entries: &mut SmallVec<[Entry<K, T>; 2]>, new: Entry<K, 
         Some(entry) => *entry = new,
         None => entries.push(new),
     }
-}
-
-fn at_index<E: Default>(table: &mut Vec<E>, index: usize) -> &mut E {
-    if index >= table.len() {
-        table.resize_with(index + 1, E::default);
-    }
-    &mut table[index]
 }

@@ -95,6 +95,8 @@ struct Replay {
     thread_of: Vec<usize>,
     /// Per transaction and thread, the first transaction of the thread that an edge leads to.
     sinks: Vec<Transaction>,
+    /// Per transaction, whether it has a sink: most get their marks before they do.
+    has_sinks: Vec<bool>,
     /// Per transaction and thread, the latest block of the thread that reaches the transaction.
     reached_by: Vec<Transaction>,
     variables: FxHashMap<(VarId, u32), LastAccesses<Transaction>>,
@@ -120,6 +122,7 @@ impl Replay {
             threads,
             thread_of: Vec::new(),
             sinks: Vec::new(),
+            has_sinks: Vec::new(),
             reached_by: Vec::new(),
             variables: FxHashMap::default(),
             channels: FxHashMap::default(),
@@ -168,6 +171,7 @@ impl Replay {
         let width = self.latest.len();
         self.thread_of.push(thread);
         self.is_blamed.push(false);
+        self.has_sinks.push(false);
         self.sinks.resize(self.sinks.len() + width, NONE);
         self.reached_by.resize(self.reached_by.len() + width, NONE);
         self.running[thread] = if block.is_some() { this } else { NONE };
@@ -202,6 +206,7 @@ impl Replay {
             return;
         }
         self.sinks[edge] = sink;
+        self.has_sinks[source as usize] = true;
         for thread in 0..self.latest.len() {
             let running = self.running[thread];
             let reaches_source = source == running || self.reached_by[self.at(source, thread)] == running;
@@ -220,6 +225,9 @@ impl Replay {
                 continue;
             }
             self.reached_by[mark] = running;
+            if !self.has_sinks[transaction as usize] {
+                continue;
+            }
             let edges = self.at(transaction, 0);
             let sinks = &self.sinks[edges..edges + self.latest.len()];
             self.stack.extend(sinks.iter().filter(|sink| **sink != NONE));
