@@ -224,7 +224,7 @@ impl<R: Rules> Lowered<R> {
     #[inline]
     pub fn event(&mut self, at: EventId, event: Event, out: &mut Findings) {
         let Event { thread, op, site } = event;
-        if op == Op::Skip {
+        if matches!(op, Op::Skip) {
             return;
         }
         let here = Here { at, thread, op, site };
