@@ -72,11 +72,16 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 /// A small trace: what it is made of depends on the seed as well.
 fn trace(seed: u64) -> anyhow::Result<(Vec<Event>, Names)> {
     let pick = |from: u64, to: u64, salt: u64| from + (seed / salt) % (to - from + 1);
-    let features = if seed.is_multiple_of(5) { Features::PAPER } else { Features::ALL };
+    let features = match seed {
+        _ if seed.is_multiple_of(5) => Features::PAPER,
+        // Threads that come and go take over from each other.
+        _ if seed.is_multiple_of(7) => Features::UNARY.with(Features::FORK_JOIN).with(Features::FORK_AGAIN),
+        _ => Features::ALL,
+    };
     let mut config = r#gen::Config::small_random(features);
     config.seed = seed;
     config.events = pick(6, 36, 1);
-    config.threads = pick(2, 5, 7) as u32;
+    config.threads = pick(2, 6, 13) as u32;
     config.variables = pick(1, 4, 3) as u32;
     config.locks = pick(1, 3, 11) as u32;
     let mut generator = Generator::new(&config).map_err(|problem| anyhow!(problem))?;

@@ -22,14 +22,20 @@
 //! Cost: one comparison for an access that its thread repeats or whose dependence it knows; for a
 //! dependence that is new, one row join and, per running transaction that reaches its source, one row
 //! minimum: O(k²) for k threads at worst. Memory: k words per epoch that a variable or lock still names.
+//! k is how many threads there are at a time ([`lanes`]).
 
 #[cfg(test)]
 mod tests;
 
 use atomvet_trace::{Mode, ThreadId, VarId};
 
+use self::lanes::{Lanes, Past};
 use crate::history::{History, Time, widen};
-use crate::{Access, Blame, Block, Channel, Config, Findings, Here, Info, Kind, Observed, Rules, Stats};
+use crate::{
+    Access, Blame, Block, Channel, ChannelKind, Config, Findings, Here, Info, Kind, Observed, Rules, Stats,
+};
+
+mod lanes;
 
 /// No transaction of that thread is reached: later than every time.
 const NEVER: Time = Time::MAX;
@@ -37,6 +43,8 @@ const NEVER: Time = Time::MAX;
 /// The checker's state.
 #[derive(Debug)]
 pub struct RegionTrack {
+    /// Everything below that is said of a thread goes by its lane.
+    lanes: Lanes,
     threads: Vec<Thread>,
     /// What each thread knows, now and at every epoch that is named below.
     history: History,
@@ -54,6 +62,13 @@ pub struct RegionTrack {
     most_running: usize,
     transactions: u64,
     joins: u64,
+}
+
+/// An event in its lane.
+#[derive(Clone, Copy)]
+struct At {
+    lane: usize,
+    here: Here,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -179,7 +194,7 @@ impl Observed for RegionTrack {
 impl Rules for RegionTrack {
     #[inline]
     fn begin(&mut self, here: Here, block: Block, _out: &mut Findings) {
-        let t = self.enter(here.thread);
+        let t = self.enter(here).lane;
         self.transactions += 1;
         self.threads[t].cycle_reported = false;
         self.running.push(t);
@@ -191,7 +206,7 @@ impl Rules for RegionTrack {
 
     #[inline]
     fn end(&mut self, here: Here, _out: &mut Findings) {
-        let t = here.thread.index();
+        let t = self.enter(here).lane;
         self.threads[t].open.pop();
         self.running.retain(|&r| r != t);
         self.history.advance(t);
@@ -199,18 +214,20 @@ impl Rules for RegionTrack {
 
     #[inline]
     fn nest(&mut self, here: Here, block: Block) {
-        self.open(here.thread.index(), block);
+        let t = self.enter(here).lane;
+        self.open(t, block);
     }
 
     #[inline]
     fn unnest(&mut self, here: Here) {
-        self.threads[here.thread.index()].open.pop();
+        let t = self.enter(here).lane;
+        self.threads[t].open.pop();
     }
 
     #[inline(always)]
     fn access(&mut self, here: Here, variable: VarId, access: Access, out: &mut Findings) {
-        let t = self.enter(here.thread);
-        let kind = kind(access);
+        let at = self.enter(here);
+        let (t, kind) = (at.lane, kind(access));
         // By far the most common case: one access or none to depend on, and it is known. (There is no
         // thread `MANY`.) Nothing in here jumps by what the access is.
         if let Some(slot) = self.variables.get_mut(variable.index())
@@ -224,12 +241,17 @@ impl Rules for RegionTrack {
             slot.current = Group::one(kind, t, self.history.stamp(t));
             return;
         }
-        self.access_unknown(here, variable, access, out);
+        self.access_unknown(at, variable, access, out);
     }
 
     #[inline]
     fn send(&mut self, here: Here, channel: Channel, mode: Mode, _out: &mut Findings) {
-        let t = self.enter(here.thread);
+        let t = self.enter(here).lane;
+        if let ChannelKind::Start(child) = channel.kind
+            && self.lanes.get(child).is_none()
+        {
+            self.take_lane(child, Some(t));
+        }
         let slot = *self.channel(channel);
         let time = self.history.stamp(t);
         *self.channel(channel) = match mode {
@@ -247,19 +269,23 @@ impl Rules for RegionTrack {
 
     #[inline]
     fn receive(&mut self, here: Here, channel: Channel, mode: Mode, out: &mut Findings) {
-        self.enter(here.thread);
+        let at = self.enter(here);
         let Slot { previous, current } = *self.channel(channel);
         if mode == Mode::Exclusive || current.kind() == WRITES {
-            self.depend_on_all(here, current, out);
+            self.depend_on_all(at, current, out);
         }
-        self.depend_on_all(here, previous, out);
+        self.depend_on_all(at, previous, out);
     }
 
     fn join(&mut self, here: Here, child: ThreadId, out: &mut Findings) {
-        self.enter(here.thread);
-        self.enter(child);
-        let time = self.history.stamp(child.index());
-        self.depend(here, child.index(), time, out);
+        let at = self.enter(here);
+        let Some(lane) = self.lanes.get(child) else { return };
+        let time = self.history.stamp(lane);
+        self.depend(at, lane, time, out);
+        // A block that it left open may go on, should it be forked again.
+        if self.threads[lane].open.is_empty() {
+            self.lanes.give_back(child, Past { lane, time });
+        }
     }
 
     fn new_life(&mut self, variable: VarId) {
@@ -295,6 +321,7 @@ impl Rules for RegionTrack {
 impl RegionTrack {
     fn with_history(history: History) -> Self {
         RegionTrack {
+            lanes: Lanes::default(),
             threads: Vec::new(),
             history,
             reach: Vec::new(),
@@ -309,31 +336,47 @@ impl RegionTrack {
         }
     }
 
-    /// The index of a thread that has an event. Between events nothing holds on to a time, so this
-    /// is where they may be renumbered.
+    /// Puts an event into its lane. Between events nothing holds on to a time, so this is where they
+    /// may be renumbered.
     #[inline(always)]
-    fn enter(&mut self, thread: ThreadId) -> usize {
-        if thread.index() >= self.threads.len() || self.history.is_full() {
-            self.make_room(thread.index());
-        }
-        thread.index()
+    fn enter(&mut self, here: Here) -> At {
+        let lane = match self.lanes.get(here.thread) {
+            Some(lane) if !self.history.is_full() => lane,
+            _ => self.make_room(here.thread),
+        };
+        At { lane, here }
     }
 
     #[cold]
-    fn make_room(&mut self, thread: usize) {
-        if thread >= self.threads.len() {
+    fn make_room(&mut self, thread: ThreadId) -> usize {
+        if self.history.is_full() {
+            self.compact();
+        }
+        self.lanes.get(thread).unwrap_or_else(|| self.take_lane(thread, None))
+    }
+
+    fn take_lane(&mut self, thread: ThreadId, forker: Option<usize>) -> usize {
+        let RegionTrack { lanes, history, .. } = self;
+        let knowledge = forker.map(|forker| history.knowledge(forker));
+        let knows = |past: Past| knowledge.is_some_and(|knowledge| knowledge[past.lane] >= past.time);
+        let (lane, past) = lanes.take(thread, knows);
+        if lane >= self.threads.len() {
             let width = self.history.width();
-            if self.history.grow(thread + 1) {
+            if self.history.grow(lane + 1) {
                 let wider = self.history.width();
                 self.reach = widen(&self.reach, width, wider, NEVER);
                 self.crowds.rows = widen(&self.crowds.rows, width, wider, 0);
             }
-            self.threads.resize_with(thread + 1, Thread::default);
-            self.reach.resize((thread + 1) * self.history.width(), NEVER);
+            self.threads.resize_with(lane + 1, Thread::default);
+            self.reach.resize((lane + 1) * self.history.width(), NEVER);
         }
-        if self.history.is_full() {
-            self.compact();
+        self.history.advance(lane);
+        if let Some(past) = past
+            && self.history.knowledge(lane)[past.lane] < past.time
+        {
+            self.learn(lane, past.lane, past.time);
         }
+        lane
     }
 
     fn open(&mut self, t: usize, block: Block) {
@@ -357,17 +400,17 @@ impl RegionTrack {
     }
 
     /// An access that depends on something new, or on more than one access.
-    fn access_unknown(&mut self, here: Here, variable: VarId, access: Access, out: &mut Findings) {
-        let (t, x) = (here.thread.index(), variable.index());
+    fn access_unknown(&mut self, at: At, variable: VarId, access: Access, out: &mut Findings) {
+        let (t, x) = (at.lane, variable.index());
         if x >= self.variables.len() {
             self.variables.resize(x + 1, Slot::default());
         }
         let slot = self.variables[x];
         let kind = kind(access);
         self.variables[x] = if access.shares() && slot.current.kind() == kind {
-            self.join_group(here, slot, out)
+            self.join_group(at, slot, out)
         } else {
-            self.depend_on_all(here, slot.current, out);
+            self.depend_on_all(at, slot.current, out);
             self.drop_group(slot.previous);
             let previous = if access.shares() {
                 slot.current
@@ -380,11 +423,11 @@ impl RegionTrack {
     }
 
     /// An access that does not conflict with the current group joins it.
-    fn join_group(&mut self, here: Here, slot: Slot, out: &mut Findings) -> Slot {
-        let t = here.thread.index();
+    fn join_group(&mut self, at: At, slot: Slot, out: &mut Findings) -> Slot {
+        let t = at.lane;
         // A member already has taken in the group before.
         if !self.is_member(slot.current, t) {
-            self.depend_on_all(here, slot.previous, out);
+            self.depend_on_all(at, slot.previous, out);
         }
         let time = self.history.stamp(t);
         Slot { current: self.add_member(slot.current, t, time), ..slot }
@@ -427,43 +470,46 @@ impl RegionTrack {
     }
 
     #[inline]
-    fn depend_on_all(&mut self, here: Here, group: Group, out: &mut Findings) {
+    fn depend_on_all(&mut self, at: At, group: Group, out: &mut Findings) {
         match (group.kind(), group.thread()) {
             (0, _) => {}
             (_, MANY) => {
                 for s in 0..self.threads.len() {
                     let time = self.crowds.row(self.history.width(), group.low())[s];
                     if time != 0 {
-                        self.depend(here, s, time, out);
+                        self.depend(at, s, time, out);
                     }
                 }
             }
-            (_, s) => self.depend(here, s as usize, group.low(), out),
+            (_, s) => self.depend(at, s as usize, group.low(), out),
         }
     }
 
-    /// What thread `s` did up to `time` comes before this event.
+    /// What was done in lane `s` up to `time` comes before this event.
     #[inline]
-    fn depend(&mut self, here: Here, s: usize, time: Time, out: &mut Findings) {
-        let t = here.thread.index();
-        if self.history.knowledge(t)[s] < time {
-            self.new_dependence(here, s, time, out);
+    fn depend(&mut self, at: At, s: usize, time: Time, out: &mut Findings) {
+        if self.history.knowledge(at.lane)[s] < time {
+            self.new_dependence(at, s, time, out);
         }
     }
 
-    fn new_dependence(&mut self, here: Here, s: usize, time: Time, out: &mut Findings) {
-        let t = here.thread.index();
-        let width = self.history.width();
-        self.joins += 1;
-        let known_of_us = self.history.clock(s, time)[t];
-        let started = self.started(t);
-        if let Some(start) = started {
+    fn new_dependence(&mut self, at: At, s: usize, time: Time, out: &mut Findings) {
+        let known_of_us = self.history.clock(s, time)[at.lane];
+        if let Some(start) = self.started(at.lane) {
             if start <= known_of_us {
-                self.report_blocks(here, known_of_us, out);
-            } else if self.reach[t * width + s] <= time {
-                self.report_cycle(here, out);
+                self.report_blocks(at, known_of_us, out);
+            } else if self.reach[at.lane * self.history.width() + s] <= time {
+                self.report_cycle(at, out);
             }
         }
+        self.learn(at.lane, s, time);
+    }
+
+    /// Lane `t` learns what `s` knew at `time`.
+    fn learn(&mut self, t: usize, s: usize, time: Time) {
+        let width = self.history.width();
+        let started = self.started(t);
+        self.joins += 1;
         self.history.learn(t, s, time);
 
         // Whatever reaches (s, time) now also reaches t's transaction, and all that it reaches.
@@ -490,8 +536,8 @@ impl RegionTrack {
     /// Verdict 2: the source of a dependence comes after our own time `known_of_us`, so every block
     /// that was open by then has an event of another thread between its begin and this event.
     #[cold]
-    fn report_blocks(&mut self, here: Here, known_of_us: Time, out: &mut Findings) {
-        let open = &mut self.threads[here.thread.index()].open;
+    fn report_blocks(&mut self, At { lane, here }: At, known_of_us: Time, out: &mut Findings) {
+        let open = &mut self.threads[lane].open;
         let transaction = open[0].block;
         let violated = open.iter_mut().rev().skip_while(|open| open.start > known_of_us);
         for (outwards, open) in violated.enumerate() {
@@ -507,8 +553,8 @@ impl RegionTrack {
 
     /// Verdict 1 only: this event closes a cycle, and no block of its thread is violated by it.
     #[cold]
-    fn report_cycle(&mut self, here: Here, out: &mut Findings) {
-        let thread = &mut self.threads[here.thread.index()];
+    fn report_cycle(&mut self, At { lane, here }: At, out: &mut Findings) {
+        let thread = &mut self.threads[lane];
         if !thread.open[0].reported && !thread.cycle_reported {
             thread.cycle_reported = true;
             out.cycle(thread.open[0].block, here);
@@ -519,7 +565,7 @@ impl RegionTrack {
     fn compact(&mut self) {
         let width = self.history.width();
         let walk = self.variables.len() + self.channels.len() + self.crowds.rows.len();
-        let RegionTrack { history, threads, reach, variables, channels, crowds, .. } = self;
+        let RegionTrack { lanes, history, threads, reach, variables, channels, crowds, .. } = self;
         history.compact(walk, |visit| {
             for slot in variables.iter_mut().chain(channels.iter_mut()) {
                 for group in [&mut slot.previous, &mut slot.current] {
@@ -533,6 +579,7 @@ impl RegionTrack {
             for (i, time) in crowds.rows.iter_mut().enumerate().filter(|(_, time)| **time != 0) {
                 visit(i % width, time);
             }
+            lanes.pasts().for_each(|past| visit(past.lane, &mut past.time));
             for (t, thread) in threads.iter_mut().enumerate() {
                 thread.open.iter_mut().for_each(|open| visit(t, &mut open.start));
             }
