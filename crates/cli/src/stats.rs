@@ -4,11 +4,11 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use atomvet_trace::wellformed::Discipline;
-use atomvet_trace::{Error, Event, Op, UpdateKind};
+use atomvet_trace::{Error, Event, Mode, Op};
 use serde::Serialize;
 
 use crate::check::{coverage_status, failed};
-use crate::examine::op_kind;
+use crate::examine::word;
 use crate::grid::{Align, grid, grouped};
 use crate::output::Output;
 use crate::pipeline::{self, Pass, Reading, Until};
@@ -140,15 +140,11 @@ impl Profile {
 
 fn kind(op: Op) -> &'static str {
     match op {
-        Op::Update(_, UpdateKind::Add) => "add",
-        Op::Update(_, UpdateKind::Or) => "or",
-        Op::Update(_, UpdateKind::And) => "and",
-        Op::Update(_, UpdateKind::Xor) => "xor",
-        Op::Update(_, UpdateKind::Min) => "min",
-        Op::Update(_, UpdateKind::Max) => "max",
-        Op::Reacquire(..) => "acq (re-entrant)",
-        Op::Rerelease(..) => "rel (re-entrant)",
-        other => op_kind(other),
+        Op::Reacquire(_, Mode::Exclusive) => "acq (re-entrant)",
+        Op::Rerelease(_, Mode::Exclusive) => "rel (re-entrant)",
+        Op::Reacquire(_, Mode::Shared) => "racq (re-entrant)",
+        Op::Rerelease(_, Mode::Shared) => "rrel (re-entrant)",
+        other => word(other),
     }
 }
 

@@ -5,9 +5,9 @@ use std::fmt::Write;
 
 use atomvet_check::witness::{Because, Step, Touch, Witness};
 use atomvet_check::{Blame, Block, Strength};
-use atomvet_trace::{Event, EventId, Mode, Names, Op, RegionId, ThreadId, UpdateKind};
+use atomvet_trace::{Event, EventId, Names, Op, ThreadId};
 
-use crate::examine::{Examined, Scene, Verdict, Violation, op_kind, site};
+use crate::examine::{Examined, Scene, Verdict, Violation, site, word};
 use crate::grid::{Align, grid, grouped, paragraph, plural};
 use crate::visible::{visible, visible_within};
 
@@ -376,26 +376,8 @@ fn thread(thread: ThreadId, names: &Names) -> String {
 
 /// An operation as the text format writes it, safe to show.
 pub(crate) fn op(op: Op, names: &Names) -> String {
-    let kind = match op {
-        Op::Update(_, UpdateKind::Add) => "add",
-        Op::Update(_, UpdateKind::Or) => "or",
-        Op::Update(_, UpdateKind::And) => "and",
-        Op::Update(_, UpdateKind::Xor) => "xor",
-        Op::Update(_, UpdateKind::Min) => "min",
-        Op::Update(_, UpdateKind::Max) => "max",
-        other => op_kind(other),
-    };
-    let on = match op {
-        Op::Read(x) | Op::Write(x) | Op::Update(x, _) | Op::Alloc(x) | Op::Free(x) => names.variables.get(x),
-        Op::Acquire(lock, Mode::Exclusive | Mode::Shared)
-        | Op::Release(lock, _)
-        | Op::Reacquire(lock, _)
-        | Op::Rerelease(lock, _)
-        | Op::Wait(lock) => names.locks.get(lock),
-        Op::Fork(thread) | Op::Join(thread) => names.threads.get(thread),
-        Op::Barrier(barrier) => names.barriers.get(barrier),
-        Op::Begin(region) if region != RegionId::NONE => names.regions.get(region),
-        Op::Begin(_) | Op::End | Op::Local | Op::Skip => return kind.to_owned(),
-    };
-    format!("{kind}({})", visible_within(on, NAME_WIDTH))
+    match op.target_name(names) {
+        Some(on) => format!("{}({})", word(op), visible_within(on, NAME_WIDTH)),
+        None => word(op).to_owned(),
+    }
 }
