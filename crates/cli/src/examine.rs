@@ -186,13 +186,13 @@ pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Exam
         .collect();
     let mut serial =
         (options.serial_order == Serial::Yes).then(|| (SerialOrder::new(&options.config), Vec::new()));
-    let mut pass = pipeline::run(source, reading, |batch| {
+    let mut pass = pipeline::run(source, reading, |slice| {
         for checker in &mut running {
-            checker.take(batch);
+            checker.take(slice);
         }
         if let Some((order, kept)) = &mut serial {
-            order.events(batch.first(), &batch.events);
-            kept.extend_from_slice(&batch.events);
+            order.events(slice.first, slice.events);
+            kept.extend_from_slice(slice.events);
         }
         ControlFlow::Continue(())
     })?;
@@ -221,13 +221,13 @@ impl Running {
         Running { analysis, findings, meter }
     }
 
-    fn take(&mut self, batch: &pipeline::Batch) {
+    fn take(&mut self, slice: &pipeline::Slice<'_>) {
         let Running { analysis, findings, meter } = self;
         meter.measure(|| {
-            if !batch.objects.is_empty() {
-                analysis.objects(batch.first_variable(), &batch.objects);
+            if !slice.objects.is_empty() {
+                analysis.objects(slice.first_variable, slice.objects);
             }
-            analysis.events(batch.first(), &batch.events, findings);
+            analysis.events(slice.first, slice.events, findings);
         });
     }
 

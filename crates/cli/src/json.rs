@@ -151,7 +151,7 @@ impl Coverage {
         let nothing = pass.tally.nothing_observed();
         Coverage {
             events: pass.tally.events,
-            threads: pass.tally.threads(),
+            threads: pass.tally.threads,
             variables: pass.names.variables.len() as u64,
             locks: pass.names.locks.len() as u64,
             blocks: pass.tally.blocks,

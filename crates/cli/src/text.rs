@@ -9,6 +9,7 @@ use atomvet_trace::{Event, EventId, Names, Op, ThreadId};
 
 use crate::examine::{Examined, Scene, Verdict, Violation, site, word};
 use crate::grid::{Align, grid, grouped, paragraph, plural};
+use crate::spool::called;
 use crate::visible::{visible, visible_within};
 
 /// Names are cut to this many characters in tables.
@@ -47,8 +48,8 @@ fn details(text: &mut String, examined: &Examined, verdict: &Verdict, most: usiz
     if number > most {
         put!(
             text,
-            "… and {} more findings; --max-findings {number} shows them all, --format json lists them all\n",
-            grouped((number - most) as u64)
+            "… and {}; --max-findings {number} shows them all, --format json lists them all\n",
+            plural((number - most) as u64, "more finding")
         );
     }
 }
@@ -326,7 +327,7 @@ fn verdicts(text: &mut String, examined: &Examined) {
         None => String::new(),
         Some(nothing) => format!("; NOTHING OBSERVED, {}", nothing.name()),
     };
-    let trace = visible(&examined.trace);
+    let trace = visible(called(&examined.trace));
     put!(text, "verdicts on {trace} (observed: on this execution, as recorded{partial}{nothing})");
     let rows: Vec<Vec<String>> = (examined.verdicts.iter())
         .map(|verdict| {
@@ -352,7 +353,7 @@ fn coverage(text: &mut String, examined: &Examined) {
     let names = &examined.pass.names;
     let mut parts = vec![
         plural(tally.events, "event"),
-        plural(tally.threads(), "thread"),
+        plural(tally.threads, "thread"),
         format!("{} ({} outermost)", plural(tally.blocks, "block"), grouped(tally.outermost_blocks)),
         plural(tally.unary, "unary event"),
         plural(names.variables.len() as u64, "variable"),
