@@ -149,17 +149,16 @@ pub(crate) fn judge(examined: &Examined, spec: Option<&Spec>) -> Status {
 /// What may be wrong with how much was read: says so, too.
 pub(crate) fn coverage_status(trace: &str, pass: &Pass) -> Status {
     let trace = called(trace);
-    match &pass.partial {
-        Some(partial @ Partial::CutOff(_)) => say::note(format!("{trace}: partial: {}", partial.reason())),
-        Some(partial) => {
-            say::note(format!(
-                "{trace}: partial: {}; only the first {} events are judged",
-                partial.reason(),
-                pass.tally.events
-            ));
+    if let Some(partial) = &pass.partial {
+        let judged = match partial {
+            Partial::Interrupted => format!("; only the first {} events are judged", pass.tally.events),
+            Partial::Unexplained | Partial::CutOff(_) => String::new(),
+        };
+        say::note(format!("{trace}: partial: {}{judged}", partial.reason()));
+        // Lenient reading asked for as much of a cut-off input as there is; an interruption did not.
+        if !matches!(partial, Partial::CutOff(_)) {
             return Status::BadInput;
         }
-        None => {}
     }
     match pass.tally.nothing_observed() {
         None => Status::Clean,

@@ -114,6 +114,9 @@ fn compressed_traces_are_recognised_by_content() {
         atomvet_with(&["check", "-"], bytes).ends_with(1).prints("deposit is not atomic");
     }
     atomvet(&["check", &files.add("cut.gz", &gzip[..gzip.len() - 9])]).ends_with(2);
+    atomvet_with(&["check", "-"], &gzip[..5]).ends_with(2).complains("standard input: byte 5: ");
+    let members = [&gzip[..], &gzip[..]].concat();
+    atomvet_with(&["check", "-"], &members).ends_with(1).prints("coverage: 14 events");
 }
 
 #[test]
