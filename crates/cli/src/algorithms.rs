@@ -3,7 +3,7 @@
 use anyhow::bail;
 use atomvet_check::registry::{self, CHECKERS, Entry};
 
-use crate::suggest::nearest;
+use crate::suggest::did_you_mean;
 
 /// The name that stands for all checkers.
 const ALL: &str = "all";
@@ -21,11 +21,8 @@ pub(crate) fn select(names: &[String]) -> anyhow::Result<Vec<&'static Entry>> {
             vec![entry]
         } else {
             let known: Vec<&str> = CHECKERS.iter().map(|entry| entry.info.name).chain([ALL]).collect();
-            let suggestion = match nearest(name, known.iter().copied()) {
-                Some(near) => format!("; did you mean {near}?"),
-                None => String::new(),
-            };
-            bail!("no algorithm is called {name:?}{suggestion}; there are {}", known.join(", "));
+            let suggestion = did_you_mean(name, known.iter().copied());
+            bail!("no algorithm is called {name:?}; {suggestion}there are {}", known.join(", "));
         };
         for entry in found {
             if !selected.iter().any(|other| other.info.name == entry.info.name) {

@@ -1,18 +1,18 @@
 //! `atomvet check`: are the blocks of these traces atomic?
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use atomvet_check::Config;
-use atomvet_trace::Error;
 use atomvet_trace::wellformed::Discipline;
 
 use crate::examine::{Examined, Instances, Options, Serial, Verify, Wanted, examine};
 use crate::output::Output;
 use crate::pipeline::{Partial, Pass};
 use crate::spec::Spec;
-use crate::spool::{Again, Source};
+use crate::spool::{Again, called};
 use crate::status::Status;
-use crate::{Format, algorithms, interrupt, json, say, text};
+use crate::visible::visible;
+use crate::{Format, algorithms, json, say, text, traces};
 
 /// How traces are understood, whatever is done with them.
 #[derive(clap::Args, Debug, Clone, Copy)]
@@ -80,7 +80,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let algorithms = algorithms::select(&args.algo)?;
     let spec = args.spec.as_deref().map(Spec::read).transpose()?;
-    let output = Output::create(args.output.as_deref(), &args.traces)?;
+    let inputs: Vec<&Path> = args.traces.iter().chain(&args.spec).map(PathBuf::as_path).collect();
+    let output = Output::create(args.output.as_deref(), &inputs)?;
     let options = Options {
         algorithms,
         config: args.understanding.config(),
@@ -94,45 +95,29 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         verify: if args.verify { Verify::Yes } else { Verify::No },
         serial_order: if args.serial_order { Serial::Yes } else { Serial::No },
     };
-    let mut status = Status::Clean;
-    let mut sections = Vec::new();
-    let mut entries = Vec::new();
-    for path in &args.traces {
-        let given = path.to_string_lossy();
-        if interrupt::requested() {
-            status = Status::BadInput;
-            say::note(format!("{given}: was not looked at: interrupted"));
-            entries.push(json::Entry::Failed(json::Failed::interrupted(&given)));
-            continue;
-        }
-        match Source::new(path, Again::Yes).and_then(|mut source| examine(&mut source, &options)) {
-            Ok(examined) => {
-                status = status.max(judge(&examined, spec.as_ref()));
-                match args.format {
-                    Format::Text => sections.push(text::report(&examined, args.max_findings)),
-                    Format::Json => {
-                        entries.push(json::Entry::Whole(json::TraceEntry::new(&examined, spec.as_ref())))
-                    }
+    let (report, status) = match args.format {
+        Format::Text => {
+            let (entries, status) = traces::each(&args.traces, Again::Yes, |source| {
+                let examined = examine(source, &options)?;
+                let mut report = text::report(&examined, args.max_findings);
+                if args.traces.len() > 1 {
+                    report.insert_str(0, &format!("== {} ==\n\n", visible(called(&examined.trace))));
                 }
-            }
-            Err(error) => {
-                status = status.max(failed(&error));
-                entries.push(json::Entry::Failed(json::Failed::new(&given, &error)));
-            }
+                Ok((report, judge(&examined, spec.as_ref())))
+            });
+            (traces::texts(&entries, String::clone), status)
         }
-    }
-    let report = match args.format {
-        Format::Text => sections.join("\n"),
-        Format::Json => json::render(&json::Report { schema: json::SCHEMA, traces: entries })?,
+        Format::Json => {
+            let (traces, status) = traces::each(&args.traces, Again::Yes, |source| {
+                let examined = examine(source, &options)?;
+                let entry = json::TraceEntry::new(&examined, spec.as_ref());
+                Ok((entry, judge(&examined, spec.as_ref())))
+            });
+            (json::render(&json::Report { schema: json::SCHEMA, traces })?, status)
+        }
     };
     output.write_all_of(&report)?;
     Ok(status)
-}
-
-/// Says what is wrong with a trace.
-pub(crate) fn failed(error: &Error) -> Status {
-    say::error(error);
-    Status::BadInput
 }
 
 /// What a checked trace means for the exit status, and what has to be said besides the report.
@@ -142,14 +127,17 @@ pub(crate) fn judge(examined: &Examined, spec: Option<&Spec>) -> Status {
         if !unused.is_empty() {
             say::note(format!(
                 "{}: never entered, though the specification lists them: {}",
-                examined.trace,
+                called(&examined.trace),
                 unused.join(", ")
             ));
         }
     }
     let errors = examined.internal_errors();
     for error in &errors {
-        say::error(format!("{}: INTERNAL ERROR: {error}; please report it with the trace", examined.trace));
+        say::error(format!(
+            "{}: INTERNAL ERROR: {error}; please report it with the trace",
+            called(&examined.trace)
+        ));
     }
     if !errors.is_empty() {
         return Status::BadInput;
@@ -160,17 +148,17 @@ pub(crate) fn judge(examined: &Examined, spec: Option<&Spec>) -> Status {
 
 /// What may be wrong with how much was read: says so, too.
 pub(crate) fn coverage_status(trace: &str, pass: &Pass) -> Status {
-    match &pass.partial {
-        Some(partial @ Partial::CutOff(_)) => say::note(format!("{trace}: partial: {}", partial.reason())),
-        Some(partial) => {
-            say::note(format!(
-                "{trace}: partial: {}; only the first {} events are judged",
-                partial.reason(),
-                pass.tally.events
-            ));
+    let trace = called(trace);
+    if let Some(partial) = &pass.partial {
+        let judged = match partial {
+            Partial::Interrupted => format!("; only the first {} events are judged", pass.tally.events),
+            Partial::Unexplained | Partial::CutOff(_) => String::new(),
+        };
+        say::note(format!("{trace}: partial: {}{judged}", partial.reason()));
+        // Lenient reading asked for as much of a cut-off input as there is; an interruption did not.
+        if !matches!(partial, Partial::CutOff(_)) {
             return Status::BadInput;
         }
-        None => {}
     }
     match pass.tally.nothing_observed() {
         None => Status::Clean,

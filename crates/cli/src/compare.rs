@@ -12,14 +12,14 @@ use atomvet_check::registry::CHECKERS;
 use atomvet_trace::EventId;
 use serde::Serialize;
 
-use crate::check::{Understanding, failed, judge};
+use crate::check::{Understanding, judge};
 use crate::examine::{Examined, Instances, Options, Serial, Verdict, Verify, Wanted, examine};
 use crate::grid::{Align, bytes, grid, grouped, plural, seconds};
 use crate::output::Output;
-use crate::spool::{Again, Source};
+use crate::spool::{Again, called};
 use crate::status::Status;
 use crate::visible::visible;
-use crate::{Format, json};
+use crate::{Format, json, traces};
 
 /// Options of `compare`.
 #[derive(clap::Args, Debug)]
@@ -74,28 +74,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         verify: Verify::No,
         serial_order: Serial::No,
     };
-    let mut status = Status::Clean;
-    let mut entries = Vec::new();
-    for path in &args.traces {
-        match Source::new(path, Again::No).and_then(|mut source| examine(&mut source, &options)) {
-            Ok(examined) => {
-                status = status.max(judge(&examined, None));
-                entries.push(json::Entry::Whole(entry(&examined)));
-            }
-            Err(error) => {
-                status = status.max(failed(&error));
-                entries.push(json::Entry::Failed(json::Failed::new(&path.to_string_lossy(), &error)));
-            }
-        }
-    }
+    let (entries, status) = traces::each(&args.traces, Again::No, |source| {
+        let examined = examine(source, &options)?;
+        Ok((entry(&examined), judge(&examined, None)))
+    });
     let report = match args.format {
-        Format::Text => {
-            let tables = entries.iter().filter_map(|entry| match entry {
-                json::Entry::Whole(entry) => Some(table(entry)),
-                json::Entry::Failed(_) => None,
-            });
-            tables.collect::<Vec<_>>().join("\n")
-        }
+        Format::Text => traces::texts(&entries, table),
         Format::Json => json::render(&json::Report { schema: "atomvet-compare/1", traces: entries })?,
     };
     output.write_all_of(&report)?;
@@ -155,9 +139,13 @@ fn table(entry: &TraceEntry) -> String {
     let coverage = &entry.coverage;
     let partial =
         coverage.partial_reason.as_ref().map(|reason| format!("; PARTIAL, {reason}")).unwrap_or_default();
+    let repairs = match coverage.repairs {
+        0 => String::new(),
+        repairs => format!(", {}", plural(repairs, "repair")),
+    };
     let heading = format!(
-        "{}: {}, {}, {}{partial}\n",
-        visible(&entry.trace),
+        "{}: {}, {}, {}{repairs}{partial}\n",
+        visible(called(&entry.trace)),
         plural(coverage.events, "event"),
         plural(coverage.threads, "thread"),
         plural(coverage.blocks, "block")

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use atomvet_trace::wellformed::Wellformed;
-use atomvet_trace::{Error, ErrorKind, EventId, Format};
+use atomvet_trace::{ErrorKind, EventId, Format};
 use clap::ValueEnum;
 
 use crate::output::Output;
@@ -69,8 +69,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let mut progress = Progress::new(&source.given, source.length());
     let mut input = source.open()?;
     let output = Output::create(Some(&args.output), std::slice::from_ref(&args.input))?;
-    let context = || format!("{}: cannot be written", args.output.display());
-    let mut writer = Writer::new(format, output).with_context(context)?;
+    let mut writer = Writer::new(format, output)?;
     let mut discipline = args.check.then(Wellformed::default);
     let (mut block, mut checked, mut position) = (Vec::new(), Vec::new(), 0);
     loop {
@@ -84,25 +83,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
             Err(error) => return Err(error.into()),
         }
         if interrupt::requested() {
-            bail!("interrupted; nothing was written");
+            bail!("interrupted; the trace is not whole");
         }
         if let Some(discipline) = &mut discipline {
             // The check marks re-entrant locking in place; what is written is what was read.
             checked.clone_from(&block);
-            discipline.check(EventId(position), &mut checked, input.names()).map_err(|broken| Error {
-                file: source.given.clone(),
-                place: input.place(broken.index),
-                kind: ErrorKind::Discipline,
-                problem: broken.problem,
-                help: broken.help,
-            })?;
+            (discipline.check(EventId(position), &mut checked, input.names()))
+                .map_err(|broken| source.broken(input.place(broken.index), broken))?;
         }
         position += block.len() as u64;
-        if writer.write(input.names(), &block).with_context(context)?.is_break() {
+        if writer.write(input.names(), &block)?.is_break() {
             return Ok(Status::Clean);
         }
         progress.at(input.bytes_read(), position);
     }
-    writer.finish().with_context(context)?;
+    writer.finish()?;
     Ok(Status::Clean)
 }

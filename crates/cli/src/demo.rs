@@ -29,7 +29,7 @@ pub(crate) struct Args {
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let text = if args.trace { BANK.to_owned() } else { story()? };
-    Output::create(None, &[])?.write_all_of(&text)?;
+    Output::stdout().write_all_of(&text)?;
     Ok(Status::Clean)
 }
 

@@ -186,13 +186,13 @@ pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Exam
         .collect();
     let mut serial =
         (options.serial_order == Serial::Yes).then(|| (SerialOrder::new(&options.config), Vec::new()));
-    let mut pass = pipeline::run(source, reading, |batch| {
+    let mut pass = pipeline::run(source, reading, |slice| {
         for checker in &mut running {
-            checker.take(batch);
+            checker.take(slice);
         }
         if let Some((order, kept)) = &mut serial {
-            order.events(batch.first(), &batch.events);
-            kept.extend_from_slice(&batch.events);
+            order.events(slice.first, slice.events);
+            kept.extend_from_slice(slice.events);
         }
         ControlFlow::Continue(())
     })?;
@@ -221,13 +221,13 @@ impl Running {
         Running { analysis, findings, meter }
     }
 
-    fn take(&mut self, batch: &pipeline::Batch) {
+    fn take(&mut self, slice: &pipeline::Slice<'_>) {
         let Running { analysis, findings, meter } = self;
         meter.measure(|| {
-            if !batch.objects.is_empty() {
-                analysis.objects(batch.first_variable(), &batch.objects);
+            if !slice.objects.is_empty() {
+                analysis.objects(slice.first_variable, slice.objects);
             }
-            analysis.events(batch.first(), &batch.events, findings);
+            analysis.events(slice.first, slice.events, findings);
         });
     }
 
@@ -260,7 +260,7 @@ fn fingerprint(finding: &Finding, names: &Names) -> u64 {
         rule,
         &names.block(block.region, block.site),
         site(names, block.site).unwrap_or(""),
-        op_kind(finding.event.op),
+        word(finding.event.op),
         site(names, finding.event.site).unwrap_or(""),
     ];
     let mut text = String::new();
@@ -276,28 +276,9 @@ pub(crate) fn site(names: &Names, site: SiteId) -> Option<&str> {
     (site != SiteId::NONE).then(|| names.sites.get(site))
 }
 
-/// What kind of operation: the word of the text format.
-pub(crate) fn op_kind(op: Op) -> &'static str {
-    use atomvet_trace::Mode::{Exclusive, Shared};
-    match op {
-        Op::Read(_) => "r",
-        Op::Write(_) => "w",
-        Op::Update(..) => "rmw",
-        Op::Acquire(_, Exclusive) | Op::Reacquire(_, Exclusive) => "acq",
-        Op::Acquire(_, Shared) | Op::Reacquire(_, Shared) => "racq",
-        Op::Release(_, Exclusive) | Op::Rerelease(_, Exclusive) => "rel",
-        Op::Release(_, Shared) | Op::Rerelease(_, Shared) => "rrel",
-        Op::Wait(_) => "wait",
-        Op::Fork(_) => "fork",
-        Op::Join(_) => "join",
-        Op::Barrier(_) => "barrier",
-        Op::Begin(_) => "begin",
-        Op::End => "end",
-        Op::Alloc(_) => "alloc",
-        Op::Free(_) => "free",
-        Op::Local => "local",
-        Op::Skip => "skip",
-    }
+/// An operation's word in the text format, for those that it has none for as well.
+pub(crate) fn word(op: Op) -> &'static str {
+    op.keyword().unwrap_or(if op == Op::Skip { "skip" } else { "local" })
 }
 
 fn finish_serial(order: SerialOrder, events: &[Event], options: &Options<'_>) -> SerialResult {

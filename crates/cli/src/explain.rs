@@ -7,7 +7,7 @@ use crate::grid::{self, Align};
 use crate::list;
 use crate::output::Output;
 use crate::status::Status;
-use crate::suggest::nearest;
+use crate::suggest::did_you_mean;
 
 /// Options of `explain`.
 #[derive(clap::Args, Debug)]
@@ -119,7 +119,7 @@ const TABLES: &[(&str, &str)] = &[
 pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let topic = args.topic.join(" ").trim().to_lowercase();
     let text = if topic.is_empty() { topics() } else { text(&topic)? };
-    Output::create(None, &[])?.write_all_of(&text)?;
+    Output::stdout().write_all_of(&text)?;
     Ok(Status::Clean)
 }
 
@@ -161,10 +161,7 @@ fn unknown(topic: &str) -> String {
     let words = TABLES.iter().chain(WORDS).map(|(name, _)| *name);
     let shapes = Shape::ALL.iter().map(|shape| shape.name());
     let algorithms = atomvet_check::registry::CHECKERS.iter().map(|entry| entry.info.name);
-    let suggestion = match nearest(topic, words.chain(shapes).chain(algorithms)) {
-        Some(near) => format!("did you mean {near}? "),
-        None => String::new(),
-    };
+    let suggestion = did_you_mean(topic, words.chain(shapes).chain(algorithms));
     format!("nothing is known about {topic:?}; {suggestion}`atomvet explain` lists the topics")
 }
 

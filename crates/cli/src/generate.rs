@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{anyhow, bail};
 use atomvet_trace::Format;
 use atomvet_trace::r#gen::{Config, Features, Generator, Kind, Start, Violation};
 use clap::ValueEnum;
@@ -12,7 +12,7 @@ use crate::convert::TraceFormat;
 use crate::interrupt;
 use crate::output::Output;
 use crate::status::Status;
-use crate::suggest::nearest;
+use crate::suggest::did_you_mean;
 use crate::writer::Writer;
 
 const REALISTIC: &str = "Of the modes but random";
@@ -65,9 +65,9 @@ pub(crate) struct Args {
     /// How many events a thread has in a row, on average [default: 8]
     #[arg(long, value_name = "N", help_heading = REALISTIC)]
     burst: Option<u32>,
-    /// Where threads come from
-    #[arg(long, value_enum, default_value_t = StartMode::ForkJoin, help_heading = REALISTIC)]
-    start: StartMode,
+    /// Where threads come from [default: fork-join]
+    #[arg(long, value_enum, help_heading = REALISTIC)]
+    start: Option<StartMode>,
     /// Inject so many violations, evenly spread
     #[arg(long, value_name = "N", conflicts_with_all = ["inject_at", "inject_at_percent"], help_heading = REALISTIC)]
     inject: Option<u32>,
@@ -75,11 +75,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "EVENT,…", value_delimiter = ',', conflicts_with = "inject_at_percent", help_heading = REALISTIC)]
     inject_at: Vec<u64>,
     /// Inject one violation at this part of the trace
-    #[arg(long, value_name = "PERCENT", help_heading = REALISTIC)]
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100), help_heading = REALISTIC)]
     inject_at_percent: Option<u32>,
-    /// What is injected
-    #[arg(long, value_enum, default_value_t = Injection::LostUpdate, help_heading = REALISTIC)]
-    violation: Injection,
+    /// What is injected [default: lost-update]
+    #[arg(long, value_enum, help_heading = REALISTIC)]
+    violation: Option<Injection>,
     /// The format to write [default: by the name: .std and .txt are text, .atv is binary; text
     /// for standard output]
     #[arg(long, value_enum)]
@@ -152,22 +152,44 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     }
     let mut generator = Generator::new(&config)
         .map_err(|problem| anyhow!("such a trace cannot be made: {problem}; see `atomvet gen --help`"))?;
-    let context = || format!("{}: cannot be written", args.output.display());
-    let mut writer = Writer::new(format, Output::create(Some(&args.output), &[])?).with_context(context)?;
+    let mut writer = Writer::new(format, Output::create(Some(&args.output), &[] as &[&Path])?)?;
     let mut block = Vec::new();
     while generator.next_block(&mut block) {
         if interrupt::requested() {
             bail!("interrupted; the trace is not whole");
         }
-        if writer.write(generator.names(), &block).with_context(context)?.is_break() {
+        if writer.write(generator.names(), &block)?.is_break() {
             return Ok(Status::Clean);
         }
     }
-    writer.finish().with_context(context)?;
+    writer.finish()?;
     Ok(Status::Clean)
 }
 
+/// The first option given that the mode has no use for.
+fn useless(args: &Args) -> Option<&'static str> {
+    let of_other_modes = match args.mode {
+        Mode::Random => &[
+            ("--shortest-transaction", args.shortest_transaction.is_some()),
+            ("--longest-transaction", args.longest_transaction.is_some()),
+            ("--read-percent", args.read_percent.is_some()),
+            ("--unary-percent", args.unary_percent.is_some()),
+            ("--burst", args.burst.is_some()),
+            ("--start", args.start.is_some()),
+            ("--inject", args.inject.is_some()),
+            ("--inject-at", !args.inject_at.is_empty()),
+            ("--inject-at-percent", args.inject_at_percent.is_some()),
+            ("--violation", args.violation.is_some()),
+        ][..],
+        _ => &[("--features", !args.features.is_empty())],
+    };
+    of_other_modes.iter().find(|(_, given)| *given).map(|(option, _)| *option)
+}
+
 fn config(args: &Args) -> anyhow::Result<Config> {
+    if let Some(option) = useless(args) {
+        bail!("{option} has no effect in this mode; choose another --mode, or leave it out");
+    }
     let kind = match args.mode {
         Mode::Random => Kind::Random,
         Mode::TwoPhase => Kind::TwoPhaseLocking,
@@ -194,15 +216,15 @@ fn config(args: &Args) -> anyhow::Result<Config> {
         unary_percent: args.unary_percent.unwrap_or(defaults.unary_percent),
         burst: args.burst.unwrap_or(defaults.burst),
         start: match args.start {
-            StartMode::Together => Start::Together,
-            StartMode::ForkJoin => Start::ForkJoin,
+            Some(StartMode::Together) => Start::Together,
+            Some(StartMode::ForkJoin) | None => Start::ForkJoin,
         },
         inject: args.inject_at.clone(),
         violation: match args.violation {
-            Injection::LostUpdate => Violation::LostUpdate,
-            Injection::UnrepeatableRead => Violation::UnrepeatableRead,
-            Injection::IntermediateRead => Violation::IntermediateRead,
-            Injection::OverwrittenWrite => Violation::OverwrittenWrite,
+            Some(Injection::LostUpdate) | None => Violation::LostUpdate,
+            Some(Injection::UnrepeatableRead) => Violation::UnrepeatableRead,
+            Some(Injection::IntermediateRead) => Violation::IntermediateRead,
+            Some(Injection::OverwrittenWrite) => Violation::OverwrittenWrite,
         },
     };
     if let Some(number) = args.inject {
@@ -220,15 +242,11 @@ fn features(names: &[String]) -> anyhow::Result<Features> {
     }
     let mut features = Features::NONE;
     for name in names {
-        let known = FEATURES.iter().map(|(name, _)| *name);
         match FEATURES.iter().find(|(known, _)| known == name) {
             Some((_, feature)) => features = features.with(*feature),
             None => {
-                let suggestion = match nearest(name, known.clone()) {
-                    Some(near) => format!("did you mean {near}? "),
-                    None => String::new(),
-                };
-                let known: Vec<&str> = known.collect();
+                let known: Vec<&str> = FEATURES.iter().map(|(name, _)| *name).collect();
+                let suggestion = did_you_mean(name, known.iter().copied());
                 bail!("no feature is called {name:?}; {suggestion}there are {}", known.join(", "));
             }
         }

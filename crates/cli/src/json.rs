@@ -11,7 +11,7 @@ use atomvet_trace::{Error, ErrorKind, Names, Place, RegionId};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::examine::{Examined, Verdict, Violation, op_kind, site};
+use crate::examine::{Examined, Verdict, Violation, site, word};
 use crate::spec::Spec;
 
 /// The name and version of the contract.
@@ -151,7 +151,7 @@ impl Coverage {
         let nothing = pass.tally.nothing_observed();
         Coverage {
             events: pass.tally.events,
-            threads: pass.tally.threads(),
+            threads: pass.tally.threads,
             variables: pass.names.variables.len() as u64,
             locks: pass.names.locks.len() as u64,
             blocks: pass.tally.blocks,
@@ -305,7 +305,7 @@ fn violation(violation: &Violation, names: &Names) -> ViolationEntry {
         innermost: finding.innermost,
         transaction: block(finding.transaction, names),
         event: finding.event.at.0,
-        op: op_kind(finding.event.op),
+        op: word(finding.event.op),
         site: site(names, finding.event.site).map(str::to_owned),
         shape: explanation.map(|e| e.shape().name()),
         witness: explanation.map(|e| steps(&e.witness)).unwrap_or_default(),

@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
             json::render(&List { schema: "atomvet-list/1", algorithms })?
         }
     };
-    Output::create(None, &[])?.write_all_of(&text)?;
+    Output::stdout().write_all_of(&text)?;
     Ok(Status::Clean)
 }
 

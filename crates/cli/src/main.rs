@@ -30,6 +30,7 @@ mod status;
 mod suggest;
 mod tally;
 mod text;
+mod traces;
 mod visible;
 mod why;
 mod writer;
@@ -140,7 +141,7 @@ fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(help) if help.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            // Nobody reads it any more if this fails.
+            // It goes to standard error: nobody is left to tell if this fails.
             let _ = help.print();
             return Status::BadInput.into();
         }
@@ -150,12 +151,10 @@ fn main() -> ExitCode {
             return Status::BadInput.into();
         }
         Err(help) => {
-            // Nobody reads it any more if this fails.
-            let _ = help.print();
-            return Status::Clean.into();
+            return ended(output::ended_early(help.print()).map(|()| Status::Clean).map_err(Into::into));
         }
     };
-    let run = interrupt::install().and_then(|()| match &arguments.command {
+    ended(interrupt::install().and_then(|()| match &arguments.command {
         Command::Check(args) => check::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Refine(args) => refine::run(args),
@@ -165,7 +164,10 @@ fn main() -> ExitCode {
         Command::Explain(args) => explain::run(args),
         Command::List(args) => list::run(args),
         Command::Demo(args) => demo::run(args),
-    });
+    }))
+}
+
+fn ended(run: anyhow::Result<Status>) -> ExitCode {
     match run {
         Ok(status) => status.into(),
         Err(error) => {

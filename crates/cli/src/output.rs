@@ -4,13 +4,14 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 
 use crate::interrupt;
 
 /// A result being written.
 pub(crate) struct Output {
-    path: Option<PathBuf>,
+    /// What errors call it.
+    shown: String,
     to: To,
 }
 
@@ -18,21 +19,32 @@ enum To {
     Stdout(BufWriter<io::Stdout>),
     /// Something that is no regular file, such as a named pipe.
     Device(BufWriter<File>),
-    /// A file of another name, renamed at the end.
-    Temporary(BufWriter<tempfile::NamedTempFile>),
+    /// A file of another name, which gets this name at the end.
+    Temporary(BufWriter<tempfile::NamedTempFile>, PathBuf),
 }
 
 const BUFFER: usize = 256 * 1024;
 
 impl Output {
+    /// What errors call it.
+    pub(crate) fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// Standard output.
+    pub(crate) fn stdout() -> Output {
+        let to = To::Stdout(BufWriter::with_capacity(BUFFER, io::stdout()));
+        Output { shown: "standard output".to_owned(), to }
+    }
+
     /// Standard output for none and for `-`. No path may be one of `inputs`.
-    pub(crate) fn create(path: Option<&Path>, inputs: &[PathBuf]) -> anyhow::Result<Output> {
+    pub(crate) fn create(path: Option<&Path>, inputs: &[impl AsRef<Path>]) -> anyhow::Result<Output> {
         let Some(path) = path.filter(|path| *path != Path::new("-")) else {
-            return Ok(Output { path: None, to: To::Stdout(BufWriter::with_capacity(BUFFER, io::stdout())) });
+            return Ok(Output::stdout());
         };
-        let shown = path.display();
+        let shown = path.display().to_string();
         if let Ok(there) = path.canonicalize()
-            && inputs.iter().any(|input| input.canonicalize().is_ok_and(|input| input == there))
+            && inputs.iter().any(|input| input.as_ref().canonicalize().is_ok_and(|input| input == there))
         {
             bail!("{shown}: is an input as well, and would be overwritten; give -o another name");
         }
@@ -54,41 +66,40 @@ impl Output {
                 if let Some(permissions) = permissions {
                     builder.permissions(permissions);
                 }
-                let file = builder.tempfile_in(directory).with_context(|| {
-                    format!(
-                        "{shown}: cannot be written in {}; check that the directory exists",
+                let file = builder.tempfile_in(directory).map_err(|error| {
+                    // Its text names the temporary file, which is nobody's concern.
+                    let error = io::Error::from(error.kind());
+                    anyhow!(
+                        "{shown}: cannot be written: {error}; check the directory {}",
                         directory.display()
                     )
                 })?;
                 interrupt::half_written(Some(file.path().to_owned()));
-                To::Temporary(BufWriter::with_capacity(BUFFER, file))
+                To::Temporary(BufWriter::with_capacity(BUFFER, file), path.to_owned())
             }
         };
-        Ok(Output { path: Some(path.to_owned()), to })
+        Ok(Output { shown, to })
     }
 
     /// Everything is written: now the file appears.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
-        let shown = self.path.as_ref().map_or("standard output".into(), |p| p.display().to_string());
         let result = match self.to {
             To::Stdout(mut out) => out.flush(),
             To::Device(mut out) => out.flush(),
-            To::Temporary(out) => {
-                let renamed = out.into_inner().map_err(io::IntoInnerError::into_error).and_then(|file| {
-                    file.persist(self.path.unwrap_or_default()).map(drop).map_err(|error| error.error)
-                });
+            To::Temporary(out, path) => {
+                let renamed = (out.into_inner().map_err(io::IntoInnerError::into_error))
+                    .and_then(|file| file.persist(path).map(drop).map_err(|error| error.error));
                 interrupt::half_written(None);
                 renamed
             }
         };
-        ended_early(result).with_context(|| format!("{shown}: cannot be written"))
+        ended_early(result).with_context(|| format!("{}: cannot be written", self.shown))
     }
 
     /// Writes a whole text and finishes.
     pub(crate) fn write_all_of(mut self, text: &str) -> anyhow::Result<()> {
-        let shown = self.path.as_ref().map_or("standard output".into(), |p| p.display().to_string());
         ended_early(self.write_all(text.as_bytes()))
-            .with_context(|| format!("{shown}: cannot be written"))?;
+            .with_context(|| format!("{}: cannot be written", self.shown))?;
         self.finish()
     }
 }
@@ -98,7 +109,7 @@ impl Write for Output {
         match &mut self.to {
             To::Stdout(out) => out.write(bytes),
             To::Device(out) => out.write(bytes),
-            To::Temporary(out) => out.write(bytes),
+            To::Temporary(out, _) => out.write(bytes),
         }
     }
 
@@ -106,7 +117,7 @@ impl Write for Output {
         match &mut self.to {
             To::Stdout(out) => out.flush(),
             To::Device(out) => out.flush(),
-            To::Temporary(out) => out.flush(),
+            To::Temporary(out, _) => out.flush(),
         }
     }
 }

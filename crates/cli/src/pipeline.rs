@@ -1,13 +1,14 @@
 //! One pass over a trace, on two threads.
 //!
 //! ```text
-//! reader thread:  Input ──► Wellformed ──► Filter ──► Tally ──►╮ bounded channel
-//! this thread:    consume(batch) ◄────────────────────────────╯
+//! reader thread:  Input ──► Wellformed ──► Filter ──► Counter ──►╮ bounded channel
+//! this thread:    consume(slice of a block) ◄───────────────────╯
 //!                       ╰──► empty blocks go back and are filled again
 //! ```
 //!
 //! The wall time of a pass is the larger of reading and checking, not their sum, and nothing is
-//! allocated per block. Ctrl-C ends a pass after the block at hand.
+//! allocated per block. Ctrl-C ends a pass after the slice at hand, however much was read ahead;
+//! what the pass tells is then about the slices that were consumed.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
@@ -20,7 +21,7 @@ use crate::interrupt;
 use crate::progress::Progress;
 use crate::spec::{Filter, Spec};
 use crate::spool::Source;
-use crate::tally::Tally;
+use crate::tally::{Counter, Tally};
 
 /// How to read.
 #[derive(Clone, Copy, Default)]
@@ -44,6 +45,13 @@ pub(crate) enum Until {
     Event(EventId, Interrupted),
 }
 
+impl Until {
+    /// Whether Ctrl-C asks for the end of such a pass.
+    fn interrupted(self) -> bool {
+        !matches!(self, Until::Event(_, Interrupted::Before)) && interrupt::requested()
+    }
+}
+
 /// Whether Ctrl-C was pressed before a pass.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Interrupted {
@@ -54,26 +62,25 @@ pub(crate) enum Interrupted {
 }
 
 /// Some events in the order of the trace.
-#[derive(Default)]
-pub(crate) struct Batch {
-    first: u64,
+pub(crate) struct Slice<'a> {
+    /// The position of the first event.
+    pub(crate) first: EventId,
     /// The events, checked and filtered.
-    pub(crate) events: Vec<Event>,
-    first_variable: u32,
+    pub(crate) events: &'a [Event],
+    /// The first variable of `objects`.
+    pub(crate) first_variable: VarId,
     /// Of the variables that are new; see [`atomvet_check::Checker::objects`].
-    pub(crate) objects: Vec<VarId>,
+    pub(crate) objects: &'a [VarId],
 }
 
-impl Batch {
-    /// The position of the first event.
-    pub(crate) fn first(&self) -> EventId {
-        EventId(self.first)
-    }
-
-    /// The first variable of `objects`.
-    pub(crate) fn first_variable(&self) -> VarId {
-        VarId(self.first_variable)
-    }
+/// A block on its way from the reader.
+#[derive(Default)]
+struct Batch {
+    events: Vec<Event>,
+    /// The figures of the trace after each slice of `events`.
+    tallies: Vec<Tally>,
+    first_variable: u32,
+    objects: Vec<VarId>,
 }
 
 /// What a pass has read.
@@ -127,24 +134,47 @@ impl Partial {
 /// Blocks that may wait for the checkers. More would only take memory.
 const WAITING: usize = 4;
 
+/// Events that are consumed at once: few enough for a prompt answer to Ctrl-C even where an event
+/// costs a millisecond, as it does with thousands of threads and some algorithms.
+const SLICE: usize = 1024;
+
 /// Reads the trace and hands its events to `consume`, on the calling thread, until that has enough.
 pub(crate) fn run(
     source: &mut Source,
     reading: Reading<'_>,
-    mut consume: impl FnMut(&Batch) -> ControlFlow<()>,
+    mut consume: impl FnMut(&Slice<'_>) -> ControlFlow<()>,
 ) -> Result<Pass, Error> {
     let (full_sender, full) = sync_channel::<Batch>(WAITING);
     let (empty, empty_receiver) = channel::<Batch>();
     std::thread::scope(|scope| {
         let reader = scope.spawn(move || read(source, reading, &full_sender, &empty_receiver));
-        for batch in full {
-            if consume(&batch).is_break() {
-                break;
+        let mut consumed = Tally::default();
+        let mut interrupted = false;
+        'batches: for batch in full {
+            let mut objects = &batch.objects[..];
+            for (events, tally) in batch.events.chunks(SLICE).zip(&batch.tallies) {
+                if reading.until.interrupted() {
+                    interrupted = true;
+                    break 'batches;
+                }
+                let first = EventId(consumed.events);
+                let slice = Slice { first, events, first_variable: VarId(batch.first_variable), objects };
+                let enough = consume(&slice).is_break();
+                consumed = *tally;
+                objects = &[];
+                if enough {
+                    break 'batches;
+                }
             }
             // The reader may have ended already.
             let _ = empty.send(batch);
         }
-        reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        let mut pass = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        pass.tally = consumed;
+        if interrupted {
+            pass.partial = Some(Partial::Interrupted);
+        }
+        Ok(pass)
     })
 }
 
@@ -158,20 +188,19 @@ fn read(
     let mut input = source.open()?;
     let mut wellformed = Wellformed::new(reading.discipline);
     let mut filter = reading.spec.map(Filter::new);
-    let mut tally = Tally::default();
+    let mut counter = Counter::default();
     let mut objects = Objects::default();
     let mut partial = None;
     loop {
-        let (left, interruptible) = match reading.until {
-            Until::End => (u64::MAX, true),
-            Until::Event(end, interrupted) => {
-                (end.0.saturating_sub(tally.events), interrupted == Interrupted::Never)
-            }
+        let first = EventId(counter.tally.events);
+        let left = match reading.until {
+            Until::End => u64::MAX,
+            Until::Event(end, _) => end.0.saturating_sub(first.0),
         };
         if left == 0 {
             break;
         }
-        if interruptible && interrupt::requested() {
+        if reading.until.interrupted() {
             partial = Some(Partial::Interrupted);
             break;
         }
@@ -179,7 +208,7 @@ fn read(
         match input.next_block(&mut batch.events) {
             Ok(true) => {}
             Ok(false) => break,
-            Err(_) if interruptible && interrupt::requested() => {
+            Err(_) if reading.until.interrupted() => {
                 partial = Some(Partial::Interrupted);
                 break;
             }
@@ -190,30 +219,28 @@ fn read(
             Err(error) => return Err(error),
         }
         batch.events.truncate(usize::try_from(left).unwrap_or(usize::MAX));
-        batch.first = tally.events;
-        if let Err(broken) = wellformed.check(batch.first(), &mut batch.events, input.names()) {
-            return Err(Error {
-                file: if source.given == "-" { "standard input".to_owned() } else { source.given.clone() },
-                place: input.place(broken.index),
-                kind: ErrorKind::Discipline,
-                problem: broken.problem,
-                help: broken.help,
-            });
+        if batch.events.is_empty() {
+            // A block of names only: they are told with the next events.
+            continue;
         }
+        (wellformed.check(first, &mut batch.events, input.names()))
+            .map_err(|broken| source.broken(input.place(broken.index), broken))?;
         if let Some(filter) = &mut filter {
             filter.apply(&mut batch.events, input.names());
         }
-        tally.count(&batch.events);
-        let (first, new) = objects.new_variables(input.names());
-        batch.first_variable = first.0;
+        batch.tallies.clear();
+        batch.tallies.extend(batch.events.chunks(SLICE).map(|events| counter.count(events)));
+        let (first_variable, new) = objects.new_variables(input.names());
+        batch.first_variable = first_variable.0;
         batch.objects.clear();
         batch.objects.extend_from_slice(new);
-        progress.at(input.bytes_read(), tally.events);
+        progress.at(input.bytes_read(), counter.tally.events);
         if full.send(batch).is_err() {
             break;
         }
     }
     let repairs = Repairs { total: wellformed.repairs, kinds: wellformed.repairs_by_kind().collect() };
     let used = filter.map(|filter| filter.used).unwrap_or_default();
+    let tally = counter.tally;
     Ok(Pass { format: input.format(), names: input.into_names(), tally, repairs, used, partial })
 }

@@ -12,12 +12,15 @@ use atomvet_check::{Config, Findings};
 use atomvet_trace::wellformed::Discipline;
 use atomvet_trace::{Error, Event, Names, Op, RegionId, SiteId};
 
-use crate::check::{Understanding, coverage_status, failed};
+use crate::check::{Understanding, coverage_status};
+use crate::grid::plural;
+use crate::json::Entry;
 use crate::output::Output;
 use crate::pipeline::{self, Pass, Reading, Until};
 use crate::spec::{Seen, render};
-use crate::spool::{Again, Source};
+use crate::spool::{Again, Source, called};
 use crate::status::Status;
+use crate::traces;
 
 /// Options of `refine`.
 #[derive(clap::Args, Debug)]
@@ -36,46 +39,55 @@ pub(crate) struct Args {
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let output = Output::create(args.output.as_deref(), &args.traces)?;
+    let (config, discipline) = (args.understanding.config(), args.understanding.discipline());
+    let (entries, worst) = traces::each(&args.traces, Again::No, |source| {
+        let (pass, seen) = learn(source, &config, discipline)?;
+        let status = coverage_status(&source.given, &pass);
+        Ok((Learned { from: from(&source.given, &pass), seen, status }, status))
+    });
     let mut known: BTreeMap<String, (u64, u64)> = BTreeMap::new();
-    let mut status = Status::NothingObserved;
-    let mut worst = Status::Clean;
     let mut heading = vec![
         "Blocks that should be atomic, for `atomvet check --spec`. Made by `atomvet refine` from:".to_owned(),
     ];
-    for path in &args.traces {
-        let (config, discipline) = (args.understanding.config(), args.understanding.discipline());
-        let learned =
-            Source::new(path, Again::No).and_then(|mut source| learn(&mut source, &config, discipline));
-        match learned {
-            Ok((pass, seen)) => {
-                let (given, partial) = (path.display(), pass.partial.as_ref());
-                let partial = partial.map(|p| format!(" (PARTIAL: {})", p.reason())).unwrap_or_default();
-                heading.push(format!("  {given}{partial}"));
-                match coverage_status(&path.to_string_lossy(), &pass) {
-                    // One trace that shows nothing does not spoil what others show.
-                    Status::NothingObserved => {}
-                    other => {
-                        status = Status::Clean;
-                        worst = worst.max(other);
-                    }
-                }
-                for seen in seen {
-                    let (entered, violated) = known.entry(seen.name).or_default();
-                    *entered += seen.entered;
-                    *violated += seen.violated;
-                }
-            }
-            Err(error) => {
-                worst = worst.max(failed(&error));
-                heading.push(format!("  not from {}, which could not be read", path.display()));
-            }
+    let mut observed = false;
+    for (path, entry) in args.traces.iter().zip(entries) {
+        let Entry::Whole(learned) = entry else {
+            heading.push(format!("  not from {}, which was not read", path.display()));
+            continue;
+        };
+        heading.push(learned.from);
+        observed |= learned.status != Status::NothingObserved;
+        for seen in learned.seen {
+            let (entered, violated) = known.entry(seen.name).or_default();
+            *entered += seen.entered;
+            *violated += seen.violated;
         }
     }
     heading.push("Never seen violated means just that: other executions may show more.".to_owned());
     let seen: Vec<Seen> =
         known.into_iter().map(|(name, (entered, violated))| Seen { name, entered, violated }).collect();
     output.write_all_of(&render(&seen, &heading))?;
-    Ok(status.max(worst))
+    // One trace that shows nothing does not spoil what others show.
+    Ok(if worst == Status::NothingObserved && observed { Status::Clean } else { worst })
+}
+
+/// What one trace shows.
+struct Learned {
+    from: String,
+    seen: Vec<Seen>,
+    status: Status,
+}
+
+/// A line on a trace that was read, with what is not as it should be.
+fn from(given: &str, pass: &Pass) -> String {
+    let mut line = format!("  {}", called(given));
+    if pass.repairs.total > 0 {
+        line += &format!(" ({})", plural(pass.repairs.total, "repair"));
+    }
+    if let Some(partial) = &pass.partial {
+        line += &format!(" (PARTIAL: {})", partial.reason());
+    }
+    line
 }
 
 /// One pass: how often each block was entered and violated.
@@ -85,12 +97,12 @@ fn learn(source: &mut Source, config: &Config, discipline: Discipline) -> Result
     let mut findings = Findings::folded(config);
     let mut entered = Entered::default();
     let reading = Reading { discipline, spec: None, until: Until::End };
-    let pass = pipeline::run(source, reading, |batch| {
-        if !batch.objects.is_empty() {
-            analysis.objects(batch.first_variable(), &batch.objects);
+    let pass = pipeline::run(source, reading, |slice| {
+        if !slice.objects.is_empty() {
+            analysis.objects(slice.first_variable, slice.objects);
         }
-        analysis.events(batch.first(), &batch.events, &mut findings);
-        entered.count(&batch.events);
+        analysis.events(slice.first, slice.events, &mut findings);
+        entered.count(slice.events);
         ControlFlow::Continue(())
     })?;
     analysis.finish(&mut findings);

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
+use atomvet_trace::wellformed::Broken;
 use atomvet_trace::{Error, ErrorKind, Input, Place};
 
 use crate::interrupt;
@@ -77,7 +78,7 @@ impl Source {
 
     /// Opens it from its start.
     pub(crate) fn open(&mut self) -> Result<Input, Error> {
-        let name = if self.given == "-" { "standard input" } else { &self.given };
+        let name = called(&self.given);
         match &mut self.kind {
             Kind::File(path) => Input::open(path),
             Kind::Embedded(bytes) => Input::from_reader(name, Box::new(*bytes)),
@@ -126,6 +127,12 @@ impl Source {
         }
     }
 
+    /// An error about an event that breaks the discipline.
+    pub(crate) fn broken(&self, place: Place, broken: Broken) -> Error {
+        let Broken { problem, help, .. } = broken;
+        Error { file: called(&self.given).to_owned(), place, kind: ErrorKind::Discipline, problem, help }
+    }
+
     /// Its size in bytes, if that is known.
     pub(crate) fn length(&self) -> Option<u64> {
         match &self.kind {
@@ -135,6 +142,11 @@ impl Source {
             Kind::Pipe(_) | Kind::Spent => None,
         }
     }
+}
+
+/// What people read instead of a trace's path as given.
+pub(crate) fn called(given: &str) -> &str {
+    if given == "-" { "standard input" } else { given }
 }
 
 fn input_error(file: &str, problem: String, help: &str) -> Error {

@@ -4,19 +4,19 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use atomvet_trace::wellformed::Discipline;
-use atomvet_trace::{Error, Event, Op, UpdateKind};
+use atomvet_trace::{Error, Event, Mode, Op};
 use serde::Serialize;
 
-use crate::check::{coverage_status, failed};
-use crate::examine::op_kind;
+use crate::check::coverage_status;
+use crate::examine::word;
 use crate::grid::{Align, grid, grouped};
 use crate::output::Output;
 use crate::pipeline::{self, Pass, Reading, Until};
 use crate::refine::Entered;
-use crate::spool::{Again, Source};
+use crate::spool::{Again, Source, called};
 use crate::status::Status;
 use crate::visible::{visible, visible_within};
-use crate::{Format, json};
+use crate::{Format, json, traces};
 
 /// Options of `stats`.
 #[derive(clap::Args, Debug)]
@@ -63,32 +63,17 @@ struct Label {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let output = Output::create(args.output.as_deref(), &args.traces)?;
     let discipline = if args.lenient { Discipline::Lenient } else { Discipline::Strict };
-    let mut status = Status::Clean;
-    let mut entries = Vec::new();
-    for path in &args.traces {
-        let given = path.to_string_lossy();
-        match Source::new(path, Again::No).and_then(|mut source| profile(&mut source, discipline, args.top)) {
-            Ok((pass, entry)) => {
-                // That a trace has nothing to check is a figure like any other here.
-                if coverage_status(&given, &pass) == Status::BadInput {
-                    status = Status::BadInput;
-                }
-                entries.push(json::Entry::Whole(entry));
-            }
-            Err(error) => {
-                status = status.max(failed(&error));
-                entries.push(json::Entry::Failed(json::Failed::new(&given, &error)));
-            }
-        }
-    }
+    let (entries, status) = traces::each(&args.traces, Again::No, |source| {
+        let (pass, entry) = profile(source, discipline, args.top)?;
+        // That a trace has nothing to check is a figure like any other here.
+        let status = match coverage_status(&source.given, &pass) {
+            Status::NothingObserved => Status::Clean,
+            other => other,
+        };
+        Ok((entry, status))
+    });
     let report = match args.format {
-        Format::Text => {
-            let texts = entries.iter().filter_map(|entry| match entry {
-                json::Entry::Whole(entry) => Some(text(entry)),
-                json::Entry::Failed(_) => None,
-            });
-            texts.collect::<Vec<_>>().join("\n")
-        }
+        Format::Text => traces::texts(&entries, text),
         Format::Json => json::render(&json::Report { schema: "atomvet-stats/1", traces: entries })?,
     };
     output.write_all_of(&report)?;
@@ -140,23 +125,19 @@ impl Profile {
 
 fn kind(op: Op) -> &'static str {
     match op {
-        Op::Update(_, UpdateKind::Add) => "add",
-        Op::Update(_, UpdateKind::Or) => "or",
-        Op::Update(_, UpdateKind::And) => "and",
-        Op::Update(_, UpdateKind::Xor) => "xor",
-        Op::Update(_, UpdateKind::Min) => "min",
-        Op::Update(_, UpdateKind::Max) => "max",
-        Op::Reacquire(..) => "acq (re-entrant)",
-        Op::Rerelease(..) => "rel (re-entrant)",
-        other => op_kind(other),
+        Op::Reacquire(_, Mode::Exclusive) => "acq (re-entrant)",
+        Op::Rerelease(_, Mode::Exclusive) => "rel (re-entrant)",
+        Op::Reacquire(_, Mode::Shared) => "racq (re-entrant)",
+        Op::Rerelease(_, Mode::Shared) => "rrel (re-entrant)",
+        other => word(other),
     }
 }
 
 fn profile(source: &mut Source, discipline: Discipline, top: usize) -> Result<(Pass, TraceEntry), Error> {
     let mut profile = Profile::default();
     let reading = Reading { discipline, spec: None, until: Until::End };
-    let pass = pipeline::run(source, reading, |batch| {
-        profile.count(&batch.events);
+    let pass = pipeline::run(source, reading, |slice| {
+        profile.count(slice.events);
         ControlFlow::Continue(())
     })?;
     let mut labels: Vec<Label> = (profile.entered.by_name(&pass.names).into_iter())
@@ -186,7 +167,7 @@ fn profile(source: &mut Source, discipline: Discipline, top: usize) -> Result<(P
 
 fn text(entry: &TraceEntry) -> String {
     let coverage = &entry.coverage;
-    let mut text = visible(&entry.trace).into_owned();
+    let mut text = visible(called(&entry.trace)).into_owned();
     if let Some(reason) = &coverage.partial_reason {
         text.push_str(&format!(" (PARTIAL: {})", visible(reason)));
     }

@@ -1,7 +1,11 @@
 //! "Did you mean …?": the nearest of a few known words.
 
-/// The word of `known` that is nearest to `word`, if any is near at all.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+/// A question for an error message, with a space behind; nothing if no word of `known` is near.
+pub(crate) fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(word, known).map(|near| format!("did you mean {near}? ")).unwrap_or_default()
+}
+
+fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     let limit = (word.chars().count() / 2).clamp(1, 4);
     known

@@ -3,8 +3,8 @@
 
 use atomvet_trace::{Event, Op};
 
-/// The figures of one trace.
-#[derive(Clone, Debug, Default)]
+/// The figures of one trace, or of its first events.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     /// All events, those taken out included: event numbers go up to here.
     pub(crate) events: u64,
@@ -14,15 +14,25 @@ pub(crate) struct Tally {
     pub(crate) outermost_blocks: u64,
     /// Events outside every block.
     pub(crate) unary: u64,
-    /// Per thread, how many blocks it is in.
+    /// Threads that did something.
+    pub(crate) threads: u64,
+}
+
+/// Counts.
+#[derive(Default)]
+pub(crate) struct Counter {
+    /// What was counted so far.
+    pub(crate) tally: Tally,
+    /// Per thread, how many blocks it is in; nothing before its first event.
     depths: Vec<Option<u32>>,
 }
 
-impl Tally {
-    /// Counts the next events.
-    pub(crate) fn count(&mut self, block: &[Event]) {
-        self.events += block.len() as u64;
-        for event in block {
+impl Counter {
+    /// Counts the next events, and tells the figures up to there.
+    pub(crate) fn count(&mut self, events: &[Event]) -> Tally {
+        let tally = &mut self.tally;
+        tally.events += events.len() as u64;
+        for event in events {
             if event.op == Op::Skip {
                 continue;
             }
@@ -30,25 +40,26 @@ impl Tally {
             if thread >= self.depths.len() {
                 self.depths.resize(thread + 1, None);
             }
-            let depth = self.depths[thread].get_or_insert(0);
+            let depth = self.depths[thread].get_or_insert_with(|| {
+                tally.threads += 1;
+                0
+            });
             match event.op {
                 Op::Begin(_) => {
-                    self.blocks += 1;
-                    self.outermost_blocks += u64::from(*depth == 0);
+                    tally.blocks += 1;
+                    tally.outermost_blocks += u64::from(*depth == 0);
                     *depth += 1;
                 }
                 // Behind the discipline check an end always has a begin.
                 Op::End => *depth = depth.saturating_sub(1),
-                _ => self.unary += u64::from(*depth == 0),
+                _ => tally.unary += u64::from(*depth == 0),
             }
         }
+        *tally
     }
+}
 
-    /// Threads that did something.
-    pub(crate) fn threads(&self) -> u64 {
-        self.depths.iter().flatten().count() as u64
-    }
-
+impl Tally {
     /// Outermost blocks and lone events.
     pub(crate) fn transactions(&self) -> u64 {
         self.outermost_blocks + self.unary
@@ -60,7 +71,7 @@ impl Tally {
             Some(Nothing::NoEvents)
         } else if self.blocks == 0 {
             Some(Nothing::NoBlock)
-        } else if self.threads() < 2 {
+        } else if self.threads < 2 {
             Some(Nothing::OneThread)
         } else {
             None

@@ -5,10 +5,11 @@ use std::fmt::Write;
 
 use atomvet_check::witness::{Because, Step, Touch, Witness};
 use atomvet_check::{Blame, Block, Strength};
-use atomvet_trace::{Event, EventId, Mode, Names, Op, RegionId, ThreadId, UpdateKind};
+use atomvet_trace::{Event, EventId, Names, Op, ThreadId};
 
-use crate::examine::{Examined, Scene, Verdict, Violation, op_kind, site};
+use crate::examine::{Examined, Scene, Verdict, Violation, site, word};
 use crate::grid::{Align, grid, grouped, paragraph, plural};
+use crate::spool::called;
 use crate::visible::{visible, visible_within};
 
 /// Names are cut to this many characters in tables.
@@ -47,8 +48,8 @@ fn details(text: &mut String, examined: &Examined, verdict: &Verdict, most: usiz
     if number > most {
         put!(
             text,
-            "… and {} more findings; --max-findings {number} shows them all, --format json lists them all\n",
-            grouped((number - most) as u64)
+            "… and {}; --max-findings {number} shows them all, --format json lists them all\n",
+            plural((number - most) as u64, "more finding")
         );
     }
 }
@@ -326,7 +327,7 @@ fn verdicts(text: &mut String, examined: &Examined) {
         None => String::new(),
         Some(nothing) => format!("; NOTHING OBSERVED, {}", nothing.name()),
     };
-    let trace = visible(&examined.trace);
+    let trace = visible(called(&examined.trace));
     put!(text, "verdicts on {trace} (observed: on this execution, as recorded{partial}{nothing})");
     let rows: Vec<Vec<String>> = (examined.verdicts.iter())
         .map(|verdict| {
@@ -352,7 +353,7 @@ fn coverage(text: &mut String, examined: &Examined) {
     let names = &examined.pass.names;
     let mut parts = vec![
         plural(tally.events, "event"),
-        plural(tally.threads(), "thread"),
+        plural(tally.threads, "thread"),
         format!("{} ({} outermost)", plural(tally.blocks, "block"), grouped(tally.outermost_blocks)),
         plural(tally.unary, "unary event"),
         plural(names.variables.len() as u64, "variable"),
@@ -376,26 +377,8 @@ fn thread(thread: ThreadId, names: &Names) -> String {
 
 /// An operation as the text format writes it, safe to show.
 pub(crate) fn op(op: Op, names: &Names) -> String {
-    let kind = match op {
-        Op::Update(_, UpdateKind::Add) => "add",
-        Op::Update(_, UpdateKind::Or) => "or",
-        Op::Update(_, UpdateKind::And) => "and",
-        Op::Update(_, UpdateKind::Xor) => "xor",
-        Op::Update(_, UpdateKind::Min) => "min",
-        Op::Update(_, UpdateKind::Max) => "max",
-        other => op_kind(other),
-    };
-    let on = match op {
-        Op::Read(x) | Op::Write(x) | Op::Update(x, _) | Op::Alloc(x) | Op::Free(x) => names.variables.get(x),
-        Op::Acquire(lock, Mode::Exclusive | Mode::Shared)
-        | Op::Release(lock, _)
-        | Op::Reacquire(lock, _)
-        | Op::Rerelease(lock, _)
-        | Op::Wait(lock) => names.locks.get(lock),
-        Op::Fork(thread) | Op::Join(thread) => names.threads.get(thread),
-        Op::Barrier(barrier) => names.barriers.get(barrier),
-        Op::Begin(region) if region != RegionId::NONE => names.regions.get(region),
-        Op::Begin(_) | Op::End | Op::Local | Op::Skip => return kind.to_owned(),
-    };
-    format!("{kind}({})", visible_within(on, NAME_WIDTH))
+    match op.target_name(names) {
+        Some(on) => format!("{}({})", word(op), visible_within(on, NAME_WIDTH)),
+        None => word(op).to_owned(),
+    }
 }

@@ -44,9 +44,9 @@ pub(crate) fn explain(
     };
 
     let mut replay = Replay::new(&options.config, &requests.list);
-    let again = pipeline::run(source, up_to(pass.tally.events), |batch| {
-        replay.events(batch.first(), &batch.events);
-        let at = EventId(batch.first().0 + batch.events.len() as u64);
+    let again = pipeline::run(source, up_to(pass.tally.events), |slice| {
+        replay.events(slice.first, slice.events);
+        let at = EventId(slice.first.0 + slice.events.len() as u64);
         if replay.is_done(at) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     if again.partial == Some(Partial::Interrupted) {
@@ -70,10 +70,10 @@ pub(crate) fn explain(
         let mut verifier = (options.verify == Verify::Yes).then(|| Verifier::new(&options.config, &found));
         stage = Stage::new(&found, &requests.list);
         let end = stage.wanted.last().map_or(0, |at| at.0 + 1);
-        let again = pipeline::run(source, up_to(end), |batch| {
-            stage.events(batch.first(), &batch.events);
+        let again = pipeline::run(source, up_to(end), |slice| {
+            stage.events(slice.first, slice.events);
             if let Some(verifier) = &mut verifier {
-                verifier.events(batch.first(), &batch.events);
+                verifier.events(slice.first, slice.events);
             }
             ControlFlow::Continue(())
         })?;

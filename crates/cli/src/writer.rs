@@ -3,34 +3,41 @@
 use std::io;
 use std::ops::ControlFlow;
 
+use anyhow::Context;
 use atomvet_trace::{Event, Format, Names};
 
 use crate::output::Output;
 
 /// Writes events to an output.
-pub(crate) struct Writer(atomvet_trace::Output<Output>);
+pub(crate) struct Writer {
+    /// What errors say.
+    problem: String,
+    to: atomvet_trace::Output<Output>,
+}
 
 impl Writer {
     /// At the start of a trace.
-    pub(crate) fn new(format: Format, output: Output) -> io::Result<Writer> {
-        atomvet_trace::Output::new(format, output).map(Writer)
+    pub(crate) fn new(format: Format, output: Output) -> anyhow::Result<Writer> {
+        let problem = format!("{}: cannot be written", output.shown());
+        let to = atomvet_trace::Output::new(format, output).with_context(|| problem.clone())?;
+        Ok(Writer { problem, to })
     }
 
     /// Writes the next events. Breaks if the reader at the other end has seen enough.
-    pub(crate) fn write(&mut self, names: &Names, events: &[Event]) -> io::Result<ControlFlow<()>> {
-        match self.0.write(names, events) {
+    pub(crate) fn write(&mut self, names: &Names, events: &[Event]) -> anyhow::Result<ControlFlow<()>> {
+        match self.to.write(names, events) {
             Ok(()) => Ok(ControlFlow::Continue(())),
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
-            Err(error) => Err(error),
+            Err(error) => Err(error).context(self.problem.clone()),
         }
     }
 
     /// The trace is whole.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
-        match self.0.finish() {
+        match self.to.finish() {
             Ok(output) => output.finish(),
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error).context(self.problem),
         }
     }
 }

@@ -71,17 +71,20 @@ impl Input {
         let bytes_read = Arc::new(AtomicU64::new(0));
         let mut source: Source = Box::new(Counted { source: bytes, count: Arc::clone(&bytes_read) });
         let mut layers = Vec::new();
-        let failed = |error| Error::reading(name, Place::Whole, &error, 0);
+        let failed = |error| {
+            let place = Place::Offset(bytes_read.load(Ordering::Relaxed));
+            Error::reading(name, place, &error, 0)
+        };
         loop {
             let (contents, sniffed) = sniff(source).map_err(failed)?;
             let packing = match contents {
                 Contents::Text => {
                     let reader = Reader::Text(std_text::Reader::new(name, sniffed));
-                    return Ok(Input { reader, bytes_read });
+                    return Ok(Input { reader, bytes_read: Arc::clone(&bytes_read) });
                 }
                 Contents::Binary => {
                     let reader = Reader::Binary(binary::Reader::new(name, sniffed)?);
-                    return Ok(Input { reader, bytes_read });
+                    return Ok(Input { reader, bytes_read: Arc::clone(&bytes_read) });
                 }
                 Contents::Packed(packing) => packing,
             };

@@ -3,7 +3,8 @@
 //!
 //! Codes are part of the binary format: never renumber them, only add.
 
-use crate::{BarrierId, LockId, Mode, Op, RegionId, ThreadId, UpdateKind, VarId};
+use crate::names::{Id, Table};
+use crate::{BarrierId, LockId, Mode, Names, Op, RegionId, ThreadId, UpdateKind, VarId};
 
 /// What an operation is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,6 +99,35 @@ pub(crate) fn encode(op: Op) -> Option<(u8, u32)> {
         Op::Local | Op::Skip => return None,
     };
     Some(coded)
+}
+
+/// The name of an operation's target, if it has one.
+#[inline]
+pub(crate) fn target_name(names: &Names, target: Target, index: u32) -> Option<&str> {
+    fn name<I: Id>(table: &Table<I>, index: u32) -> Option<&str> {
+        Some(table.get(I::from_index(index)))
+    }
+    match target {
+        Target::Nothing => None,
+        Target::Variable => name(&names.variables, index),
+        Target::Lock => name(&names.locks, index),
+        Target::Thread => name(&names.threads, index),
+        Target::Barrier => name(&names.barriers, index),
+        Target::Region => name(&names.regions, index),
+    }
+}
+
+impl Op {
+    /// Its word in the text format; nothing for what only checkers are given.
+    pub fn keyword(self) -> Option<&'static str> {
+        encode(self).map(|(code, _)| OPERATIONS[usize::from(code)].keyword)
+    }
+
+    /// The name of what it is about, if it is about anything.
+    pub fn target_name(self, names: &Names) -> Option<&str> {
+        let (code, index) = encode(self)?;
+        target_name(names, OPERATIONS[usize::from(code)].target, index)
+    }
 }
 
 /// The operation of each code, about target 0. A code that does not exist is a [`Op::Skip`].

@@ -135,6 +135,10 @@ fn lenient_reading_counts_its_repairs() {
         .complains("--lenient");
     let run = atomvet_with(&["check", "--lenient", "-"], broken.as_bytes()).ends_with(1).prints("1 repair");
     assert!(run.out.contains("release of a lock not held"), "{}", run.out);
+    for command in ["compare", "refine"] {
+        let run = atomvet_with(&[command, "--lenient", "-"], broken.as_bytes());
+        assert!(run.out.contains("1 repair"), "{command}: {}", run.out);
+    }
 }
 
 #[test]
@@ -160,4 +164,22 @@ fn the_report_goes_to_a_file() {
         .ends_with(2)
         .complains("is an input as well");
     assert_eq!(std::fs::read_to_string(files.path("lost.std")).expect("still there"), trace(LOST));
+    let spec = files.add("spec.toml", b"atomic = []");
+    atomvet(&["check", "--spec", &spec, "-o", &spec, &files.at("lost.std")])
+        .ends_with(2)
+        .complains("is an input as well");
+    atomvet(&["check", "-o", &files.at("nowhere/report.txt"), &files.at("lost.std")])
+        .ends_with(2)
+        .complains("nowhere/report.txt: cannot be written: entity not found; check the directory");
+}
+
+#[test]
+fn findings_name_their_trace() {
+    let files = Files::new(&[("a.std", &trace(LOST)), ("b.std", &trace(LOST))]);
+    let run = atomvet(&["check", &files.at("a.std"), &files.at("b.std")]).ends_with(1);
+    let heads: Vec<&str> = run.out.lines().filter(|line| line.starts_with("== ")).collect();
+    assert_eq!(heads, [format!("== {} ==", files.at("a.std")), format!("== {} ==", files.at("b.std"))]);
+    let alone = atomvet_with(&["check", "-"], trace(LOST).as_bytes()).ends_with(1);
+    assert!(!alone.out.contains("== "), "{}", alone.out);
+    assert!(alone.out.contains("verdicts on standard input"), "{}", alone.out);
 }

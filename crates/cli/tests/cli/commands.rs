@@ -224,3 +224,30 @@ fn help_and_version_and_wrong_use() {
     assert_eq!(nothing.out, "");
     atomvet_with(&["check", "--max-findings", "-1", "-"], trace(CLEAN).as_bytes()).ends_with(2);
 }
+
+#[test]
+fn gen_refuses_what_would_have_no_effect() {
+    atomvet(&["gen", "--burst", "3"]).ends_with(2).complains("--burst has no effect in this mode");
+    atomvet(&["gen", "--mode", "two-phase", "--features", "locks"]).ends_with(2).complains("--features");
+    let beyond = ["gen", "--mode", "two-phase", "--events", "1000", "--inject-at", "1001"];
+    atomvet(&beyond).ends_with(2).complains("the place of an injection is 1001, expected 0 to 1000");
+    atomvet(&["gen", "--mode", "two-phase", "--inject-at-percent", "101"]).ends_with(2).complains("0..=100");
+}
+
+#[test]
+fn a_full_disk_is_an_error() {
+    let files = Files::new(&[("a.std", &trace(LOST))]);
+    let path = files.at("a.std");
+    for arguments in [
+        &["check", &path][..],
+        &["convert", &path, "-o", "-"],
+        &["gen", "--mode", "two-phase", "--events", "100000"],
+        &["--help"],
+    ] {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("a full device");
+        let output = crate::common::command(arguments).stdout(full).output().expect("runs");
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {err}");
+        assert!(err.starts_with("atomvet: error: ") && err.contains("No space left"), "{arguments:?}: {err}");
+    }
+}

@@ -175,3 +175,10 @@ fn repairs_are_counted_by_kind() {
     assert_eq!((&entry["repairs"], &entry["events"]), (&json!(3), &json!(10)));
     assert_eq!(entry["repaired"], json!({"release-not-held": 2, "end-without-begin": 1}));
 }
+
+#[test]
+fn an_update_goes_by_its_own_word() {
+    let adds = trace("T1|begin(a)|1 T1|add(x)|2 T2|xor(x)|3 T1|max(x)|4 T1|end|5");
+    let report = atomvet_with(&["check", "--format", "json", "-"], adds.as_bytes()).ends_with(1).json();
+    assert_eq!(report["traces"][0]["checkers"][0]["violations"][0]["op"], json!("max"));
+}

@@ -114,6 +114,9 @@ fn compressed_traces_are_recognised_by_content() {
         atomvet_with(&["check", "-"], bytes).ends_with(1).prints("deposit is not atomic");
     }
     atomvet(&["check", &files.add("cut.gz", &gzip[..gzip.len() - 9])]).ends_with(2);
+    atomvet_with(&["check", "-"], &gzip[..5]).ends_with(2).complains("standard input: byte 5: ");
+    let members = [&gzip[..], &gzip[..]].concat();
+    atomvet_with(&["check", "-"], &members).ends_with(1).prints("coverage: 14 events");
 }
 
 #[test]
@@ -174,6 +177,40 @@ fn an_interrupted_check_without_findings_is_not_clean() {
     drop(input);
     assert_eq!(status, Some(2), "{err}");
     assert!(out.contains("PARTIAL, interrupted"), "{out}");
+}
+
+#[test]
+fn ctrl_c_does_not_wait_for_what_was_read_ahead() {
+    // With so many threads an event costs the textbook algorithm milliseconds, and all are in one block. Sites are
+    // such that it does not get too small for the test.
+    let mut text = trace("T0|begin(main)|1");
+    for i in 1..8000_u32 {
+        let site = i.wrapping_mul(2_654_435_761);
+        text += &trace(&format!(
+            "T0|fork(T{i})|{site} T{i}|begin(w)|a:{site} T{i}|w(x)|b:{site} T{i}|end|c:{site} T0|join(T{i})|d:{site}"
+        ));
+    }
+    let events = text.lines().count() as u64;
+    let files = Files::new(&[("slow.std", &text), ("other.std", &trace(LOST))]);
+    let (slow, other) = (files.at("slow.atv"), files.at("other.std"));
+    atomvet(&["convert", &files.at("slow.std"), "-o", &slow]).ends_with(0);
+    let mut child = command(&["check", "--algo", "aerodrome-basic", "--format", "json", "-", &other])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    // More than a pipe holds: when it is written, the command reads.
+    let bytes = std::fs::read(slow).expect("bytes");
+    assert!(bytes.len() > 1 << 17);
+    input.write_all(&bytes).expect("writes");
+    signal(&child);
+    let (_, out, err) = end(child);
+    drop(input);
+    let report: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    let [slow, other] = &report["traces"].as_array().expect("an array")[..] else { panic!("{report}") };
+    assert_eq!(slow["partial"], json!(true), "{err}");
+    assert!(slow["events"].as_u64() < Some(events), "{slow}");
+    assert_eq!(other["error"]["kind"], json!("interrupted"));
 }
 
 fn signal(child: &Child) {

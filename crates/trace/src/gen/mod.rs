@@ -158,6 +158,7 @@ impl Config {
         if !self.inject.is_sorted() {
             return Err("injections are not in ascending order".to_owned());
         }
+        within("the place of an injection", self.inject.last().copied().unwrap_or(0), 0, self.events)?;
         within("events", self.events, realistic::fewest_events(self), u64::MAX >> 1)
     }
 }

@@ -3,8 +3,7 @@
 use std::io::{self, Write};
 
 use super::{BUFFER, BYTE_ORDER_MARK};
-use crate::names::{Id, Table};
-use crate::opcode::{self, OPERATIONS, Target};
+use crate::opcode::{self, OPERATIONS};
 use crate::{Event, Names, SiteId};
 
 /// Writes text, a buffer at a time.
@@ -69,15 +68,7 @@ impl<W: Write> Writer<W> {
 
         let operation = OPERATIONS[usize::from(code)];
         out.extend_from_slice(operation.keyword.as_bytes());
-        let name = match operation.target {
-            Target::Nothing => None,
-            Target::Variable => Some(name(&names.variables, target)),
-            Target::Lock => Some(name(&names.locks, target)),
-            Target::Thread => Some(name(&names.threads, target)),
-            Target::Barrier => Some(name(&names.barriers, target)),
-            Target::Region => Some(name(&names.regions, target)),
-        };
-        if let Some(name) = name {
+        if let Some(name) = opcode::target_name(names, operation.target, target) {
             out.push(b'(');
             escape(out, name)?;
             out.push(b')');
@@ -97,10 +88,6 @@ impl<W: Write> Writer<W> {
         out.push(b'\n');
         Ok(())
     }
-}
-
-fn name<I: Id>(table: &Table<I>, index: u32) -> &str {
-    table.get(I::from_index(index))
 }
 
 /// Whether a site's name can be written as text.

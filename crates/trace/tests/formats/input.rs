@@ -73,8 +73,8 @@ fn a_compressed_trace_cut_off_gives_what_is_whole() {
             assert!(count > 0 || twentieth < 10, "half of {kind} gives something");
             let error = outcome.error.expect("something is missing");
             assert_eq!(error.kind, ErrorKind::Truncated);
-            // If not even the first bytes unpack, no line was begun.
-            let place = if count == 0 { String::new() } else { format!(":{}:1", count + 1) };
+            // If not even the first bytes unpack, no line was begun: where the input ends is all there is to tell.
+            let place = if count == 0 { format!(": byte {length}") } else { format!(":{}:1", count + 1) };
             let expected = format!(
                 "trace{place}: cannot read on after {count} events: the {kind} data ends too early; it was cut off: copy or record it again"
             );
