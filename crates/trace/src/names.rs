@@ -79,9 +79,33 @@ pub struct Table<I> {
     text: String,
     /// Where name `i` ends in `text`; it starts where its predecessor ends.
     ends: Vec<usize>,
-    /// Indices into `ends`, found by the name's hash.
-    index: HashTable<u32>,
+    /// Found by the name's hash.
+    index: HashTable<Entry>,
     id: PhantomData<I>,
+}
+
+/// A name's id, with as much of the name as fits: most names are compared without a look at `text`, which
+/// with many names would be two more cache misses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Entry {
+    id: u32,
+    /// `LONG` if the name does not fit.
+    length: u8,
+    start: [u8; FITS],
+}
+
+const FITS: usize = 19;
+const LONG: u8 = u8::MAX;
+const _: () = assert!(size_of::<Entry>() == 24);
+
+impl Entry {
+    #[inline(always)]
+    fn new(id: u32, name: &str) -> Entry {
+        let fits = name.len().min(FITS);
+        let mut start = [0; FITS];
+        start[..fits].copy_from_slice(&name.as_bytes()[..fits]);
+        Entry { id, length: if fits == name.len() { fits as u8 } else { LONG }, start }
+    }
 }
 
 impl<I> Default for Table<I> {
@@ -94,12 +118,22 @@ impl<I: Id> Table<I> {
     /// The id of `name`, a new one if it was never seen.
     #[inline]
     pub fn intern(&mut self, name: &str) -> I {
-        let (text, ends) = (&self.text, &self.ends);
         let hash = hash(name);
-        if let Some(&found) = self.index.find(hash, |&i| slice(text, ends, i as usize) == name) {
-            return I::from_index(found);
+        match self.lookup(name, hash) {
+            Some(found) => found,
+            None => self.add(name, hash),
         }
-        self.add(name, hash)
+    }
+
+    #[inline]
+    fn lookup(&self, name: &str, hash: u64) -> Option<I> {
+        let wanted = Entry::new(0, name);
+        let is_it = |entry: &Entry| {
+            entry.start == wanted.start
+                && entry.length == wanted.length
+                && (entry.length != LONG || slice(&self.text, &self.ends, entry.id as usize) == name)
+        };
+        self.index.find(hash, is_it).map(|entry| I::from_index(entry.id))
     }
 
     #[cold]
@@ -110,14 +144,14 @@ impl<I: Id> Table<I> {
         self.text.push_str(name);
         self.ends.push(self.text.len());
         let (text, ends) = (&self.text, &self.ends);
-        self.index.insert_unique(hash, id, |&i| crate::names::hash(slice(text, ends, i as usize)));
+        let rehash = |entry: &Entry| crate::names::hash(slice(text, ends, entry.id as usize));
+        self.index.insert_unique(hash, Entry::new(id, name), rehash);
         I::from_index(id)
     }
 
     /// The id of `name`, if it was ever seen.
     pub fn find(&self, name: &str) -> Option<I> {
-        let (text, ends) = (&self.text, &self.ends);
-        self.index.find(hash(name), |&i| slice(text, ends, i as usize) == name).map(|&i| I::from_index(i))
+        self.lookup(name, hash(name))
     }
 
     /// The name of an id that this table gave out.
@@ -170,6 +204,14 @@ mod tests {
             assert_eq!(table.intern(&format!("v{i}")), VarId(2 + i));
         }
         assert_eq!(table.get(VarId(1001)), "v999");
+        // Around the length that is kept in the index, with a common start.
+        for length in FITS - 2..FITS + 3 {
+            let name = "x".repeat(length);
+            assert_eq!(table.find(&name), None);
+            let id = table.intern(&name);
+            assert_eq!((table.find(&name), table.get(id)), (Some(id), name.as_str()));
+        }
+        assert_eq!(table.find("x\0"), None);
     }
 
     #[test]
