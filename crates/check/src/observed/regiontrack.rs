@@ -29,12 +29,14 @@ mod tests;
 
 use atomvet_trace::{Mode, ThreadId, VarId};
 
+use self::group::{Crowds, Group, MANY, READS, Slot, WRITES, kind};
 use self::lanes::{Lanes, Past};
 use crate::history::{History, Time, widen};
 use crate::{
     Access, Blame, Block, Channel, ChannelKind, Config, Findings, Here, Info, Kind, Observed, Rules, Stats,
 };
 
+mod group;
 mod lanes;
 
 /// No transaction of that thread is reached: later than every time.
@@ -85,92 +87,6 @@ struct Open {
     start: Time,
     block: Block,
     reported: bool,
-}
-
-/// The accesses of a variable (or the sends on a channel) that later ones may depend on.
-///
-/// Accesses that do not conflict with each other form a group. An access that conflicts with the current
-/// group depends on all its members, which depend on everything before: nothing older matters to it. An access
-/// that joins the group depends on the one before.
-#[derive(Debug, Clone, Copy, Default)]
-struct Slot {
-    previous: Group,
-    current: Group,
-}
-
-/// A group of accesses: what they are, and one epoch per thread, in one word.
-///
-/// ```text
-/// 63   56 55    32 31           0
-/// [ kind ][ thread][    time    ]      one member
-/// [ kind ][ MANY  ][   crowd    ]      several: a row of `Crowds`
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Group(u64);
-
-const MANY: u64 = 0xff_ffff;
-const WRITES: u64 = 1;
-const READS: u64 = 2;
-/// The first kind of commuting updates.
-const UPDATES: u64 = 3;
-
-impl Group {
-    const EMPTY: Group = Group(0);
-
-    #[inline(always)]
-    fn one(kind: u64, thread: usize, time: Time) -> Group {
-        Group(kind << 56 | (thread as u64) << 32 | u64::from(time))
-    }
-
-    #[inline(always)]
-    fn many(kind: u64, crowd: u32) -> Group {
-        Group(kind << 56 | MANY << 32 | u64::from(crowd))
-    }
-
-    /// 0 if empty.
-    #[inline(always)]
-    fn kind(self) -> u64 {
-        self.0 >> 56
-    }
-
-    #[inline(always)]
-    fn thread(self) -> u64 {
-        self.0 >> 32 & MANY
-    }
-
-    #[inline(always)]
-    fn low(self) -> u32 {
-        self.0 as u32
-    }
-}
-
-/// Groups with several members: rows with a time per thread, 0 for those that are not in it.
-#[derive(Debug, Default)]
-struct Crowds {
-    rows: Vec<Time>,
-    free: Vec<u32>,
-}
-
-impl Crowds {
-    fn new_row(&mut self, width: usize) -> u32 {
-        self.free.pop().unwrap_or_else(|| {
-            self.rows.resize(self.rows.len() + width, 0);
-            (self.rows.len() / width - 1) as u32
-        })
-    }
-
-    fn row(&mut self, width: usize, crowd: u32) -> &mut [Time] {
-        &mut self.rows[crowd as usize * width..][..width]
-    }
-}
-
-#[inline(always)]
-fn kind(access: Access) -> u64 {
-    match access {
-        Access::Write => WRITES,
-        Access::Read => READS,
-        Access::Commuting(kind) => UPDATES + kind as u64,
-    }
 }
 
 impl Observed for RegionTrack {
@@ -464,8 +380,7 @@ impl RegionTrack {
     #[inline]
     fn drop_group(&mut self, group: Group) {
         if group.thread() == MANY {
-            self.crowds.row(self.history.width(), group.low()).fill(0);
-            self.crowds.free.push(group.low());
+            self.crowds.drop_row(self.history.width(), group.low());
         }
     }
 

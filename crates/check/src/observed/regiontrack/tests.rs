@@ -2,6 +2,7 @@ use atomvet_trace::{Event, EventId};
 
 use super::*;
 use crate::lower::Lowered;
+use crate::notation;
 use crate::oracle::{judge, random};
 
 fn run(config: &Config, history: History, events: &[Event]) -> (Option<EventId>, Vec<EventId>) {
@@ -49,4 +50,23 @@ fn only_the_innermost_block_that_an_event_violates_is_said_to_be_so() {
         out.list.iter().filter_map(|finding| Some((finding.block?.begin.0, finding.innermost))).collect();
     blocks.sort_unstable();
     assert_eq!(blocks, [(0, false), (2, true)]);
+}
+
+#[test]
+fn threads_that_come_after_each_other_share_a_lane() {
+    let config = Config::default();
+    let mut checker = Lowered::with(RegionTrack::with_history(History::new()), &config);
+    let mut out = Findings::all_instances(&config);
+    let mut at = 0;
+    for child in 1..=1000 {
+        let work = format!(
+            "0:fork({child}) {child}:b {child}:acq(m) {child}:w(x) {child}:rel(m) {child}:e 0:join({child})"
+        );
+        for event in notation::parse(&work).0 {
+            checker.event(EventId(at), event, &mut out);
+            at += 1;
+        }
+    }
+    assert!(out.list.is_empty());
+    assert_eq!(checker.into_rules().threads.len(), 2);
 }
