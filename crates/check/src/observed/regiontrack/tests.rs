@@ -39,7 +39,7 @@ fn only_the_innermost_block_that_an_event_violates_is_said_to_be_so() {
     // T2:               r(y) r(x)
     // T3:               r(z) r(x)
     let trace = "1:b 1:w(y) 1:b 1:w(z) 2:r(y) 2:r(x) 3:r(z) 3:r(x) 1:w(x)";
-    let (events, _) = crate::notation::parse(trace);
+    let (events, _) = notation::parse(trace);
     let config = Config::default();
     let mut out = Findings::all_instances(&config);
     let mut checker = Lowered::with(RegionTrack::new(&config), &config);
