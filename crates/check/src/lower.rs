@@ -101,9 +101,6 @@ pub trait Rules: Sized + Send + 'static {
     fn prefetch(&self, _variable: VarId) {}
     /// See [`Checker::objects`].
     fn objects(&mut self, _first: VarId, _objects: &[VarId]) {}
-    /// The trace is over. `open` are the outermost blocks still running; `last` stands for the end, at the
-    /// position of the last event.
-    fn finish(self, open: &[Block], last: Here, out: &mut Findings) -> Stats;
 }
 
 /// [`Rules`] that make a checker of their own.
@@ -112,6 +109,9 @@ pub trait Observed: Rules {
     const INFO: Info;
     /// A checker that has seen nothing.
     fn new(config: &Config) -> Self;
+    /// The trace is over. `open` are the outermost blocks still running; `last` stands for the end, at the
+    /// position of the last event.
+    fn finish(self, open: &[Block], last: Here, out: &mut Findings) -> Stats;
 }
 
 /// A [`Rules`] behind the [`Checker`] interface.
@@ -190,7 +190,9 @@ impl<R: Observed> Checker for Lowered<R> {
     }
 
     fn finish(self, out: &mut Findings) -> Stats {
-        Lowered::finish(self, out)
+        let open: Vec<_> = self.threads.iter().filter_map(|thread| thread.open.first().copied()).collect();
+        let last = Here { at: self.last, thread: ThreadId(0), op: Op::Skip, site: SiteId::NONE };
+        self.rules.finish(&open, last, out)
     }
 }
 
@@ -307,13 +309,6 @@ impl<R: Rules> Lowered<R> {
             }
             Op::Reacquire(..) | Op::Rerelease(..) | Op::Local | Op::Skip => {}
         }
-    }
-
-    /// The trace is over.
-    pub fn finish(self, out: &mut Findings) -> Stats {
-        let open: Vec<_> = self.threads.iter().filter_map(|thread| thread.open.first().copied()).collect();
-        let last = Here { at: self.last, thread: ThreadId(0), op: Op::Skip, site: SiteId::NONE };
-        self.rules.finish(&open, last, out)
     }
 
     #[inline]

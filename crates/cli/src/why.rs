@@ -46,8 +46,8 @@ pub(crate) fn explain(
     let mut replay = Replay::new(&options.config, &requests.list);
     let again = pipeline::run(source, up_to(pass.tally.events), |slice| {
         replay.events(slice.first, slice.events);
-        let at = EventId(slice.first.0 + slice.events.len() as u64);
-        if replay.is_done(at) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let last = EventId((slice.first.0 + slice.events.len() as u64).saturating_sub(1));
+        if replay.is_done(last) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     if again.partial == Some(Partial::Interrupted) {
         pass.partial.get_or_insert(Partial::Unexplained);

@@ -129,6 +129,25 @@ impl Observed for AeroDrome {
     fn new(_config: &Config) -> Self {
         AeroDrome { collect_at: LEAST_COLLECTED, ..AeroDrome::default() }
     }
+
+    fn finish(mut self, open: &[Block], last: Here, out: &mut Findings) -> Stats {
+        for block in open {
+            self.end_transaction(block.thread.index(), last, out);
+        }
+        let figures = &self.figures;
+        let held = self.snapshots.held() + 2 * self.pairs.known.held();
+        let rows = [&self.clocks, &self.snapshots, &self.pairs.known, &self.pairs.check];
+        Stats(vec![
+            ("transactions", figures.transactions),
+            ("clock checks", figures.checks),
+            ("clock joins", figures.joins),
+            ("ends", figures.ends),
+            ("clocks updated at ends", figures.updated),
+            ("most clocks held", figures.most_held.max(held) as u64),
+            ("mark passes", figures.collections),
+            ("bytes in clocks", rows.map(Rows::bytes).iter().sum()),
+        ])
+    }
 }
 
 impl Rules for AeroDrome {
@@ -233,25 +252,6 @@ impl Rules for AeroDrome {
     #[inline(always)]
     fn prefetch(&self, variable: VarId) {
         crate::prefetch::read(&self.variables, variable.index());
-    }
-
-    fn finish(mut self, open: &[Block], last: Here, out: &mut Findings) -> Stats {
-        for block in open {
-            self.end_transaction(block.thread.index(), last, out);
-        }
-        let figures = &self.figures;
-        let held = self.snapshots.held() + 2 * self.pairs.known.held();
-        let rows = [&self.clocks, &self.snapshots, &self.pairs.known, &self.pairs.check];
-        Stats(vec![
-            ("transactions", figures.transactions),
-            ("clock checks", figures.checks),
-            ("clock joins", figures.joins),
-            ("ends", figures.ends),
-            ("clocks updated at ends", figures.updated),
-            ("most clocks held", figures.most_held.max(held) as u64),
-            ("mark passes", figures.collections),
-            ("bytes in clocks", rows.map(Rows::bytes).iter().sum()),
-        ])
     }
 }
 

@@ -97,6 +97,27 @@ impl Observed for AeroDromeBasic {
     fn new(_config: &Config) -> Self {
         AeroDromeBasic::default()
     }
+
+    fn finish(mut self, open: &[Block], last: Here, out: &mut Findings) -> Stats {
+        for block in open {
+            self.end_transaction(block.thread.index(), last, out);
+        }
+        let in_variables = self.variables.iter().flat_map(|v| v.current.iter().chain(&v.previous));
+        let in_channels = self.channels.iter().flat_map(|c| c.exclusive.iter().chain(&c.shared));
+        let in_threads = self.threads.iter().flat_map(|thread| [&thread.clock, &thread.begin]);
+        let clocks = in_threads.chain(in_variables.chain(in_channels).map(|(_, clock)| clock));
+        let (count, bytes) = clocks.fold((0, 0), |(count, bytes), c| (count + 1, bytes + c.bytes()));
+        Stats(vec![
+            ("transactions", self.transactions),
+            // Algorithm 1 joins wherever it checks.
+            ("clock checks", self.checks),
+            ("clock joins", self.checks),
+            ("ends", self.ends),
+            ("clocks updated at ends", self.updated),
+            ("clocks at the end of the trace", count),
+            ("bytes in them", bytes),
+        ])
+    }
 }
 
 impl Rules for AeroDromeBasic {
@@ -167,27 +188,6 @@ impl Rules for AeroDromeBasic {
 
     fn close(&mut self, channel: Channel) {
         *channel_at(&mut self.channels, channel) = ChannelClocks::default();
-    }
-
-    fn finish(mut self, open: &[Block], last: Here, out: &mut Findings) -> Stats {
-        for block in open {
-            self.end_transaction(block.thread.index(), last, out);
-        }
-        let in_variables = self.variables.iter().flat_map(|v| v.current.iter().chain(&v.previous));
-        let in_channels = self.channels.iter().flat_map(|c| c.exclusive.iter().chain(&c.shared));
-        let in_threads = self.threads.iter().flat_map(|thread| [&thread.clock, &thread.begin]);
-        let clocks = in_threads.chain(in_variables.chain(in_channels).map(|(_, clock)| clock));
-        let (count, bytes) = clocks.fold((0, 0), |(count, bytes), c| (count + 1, bytes + c.bytes()));
-        Stats(vec![
-            ("transactions", self.transactions),
-            // Algorithm 1 joins wherever it checks.
-            ("clock checks", self.checks),
-            ("clock joins", self.checks),
-            ("ends", self.ends),
-            ("clocks updated at ends", self.updated),
-            ("clocks at the end of the trace", count),
-            ("bytes in them", bytes),
-        ])
     }
 }
 

@@ -215,6 +215,34 @@ impl Observed for DoubleChecker {
             channels: Vec::new(),
         }
     }
+
+    fn finish(mut self, open: &[Block], _last: Here, out: &mut Findings) -> Stats {
+        for block in open {
+            self.core.end(block.thread);
+        }
+        let core = self.core;
+        let mut blamed = core.blamed;
+        blamed.sort_unstable_by_key(|(_, event)| event.at);
+        for &(block, event) in &blamed {
+            out.violation(block, true, block, event);
+        }
+        let counts = core.graph.counts();
+        Stats(vec![
+            ("transactions", core.transactions),
+            ("imprecise edges", counts.edges),
+            ("imprecise cross-thread edges", counts.cross_thread_edges),
+            ("component searches", core.searches),
+            ("nodes visited", counts.visited),
+            ("imprecise components", core.components),
+            ("transactions in components", core.members),
+            ("false components", core.false_components),
+            ("blocks that complete a precise cycle", blamed.len() as u64),
+            ("logged accesses", core.logged),
+            ("most logged accesses at once", core.most_logged),
+            ("most live nodes", counts.most_live),
+            ("nodes collected", counts.collected),
+        ])
+    }
 }
 
 impl Rules for DoubleChecker {
@@ -291,34 +319,6 @@ impl Rules for DoubleChecker {
         }
         self.object_of.truncate(first.index());
         self.object_of.extend_from_slice(objects);
-    }
-
-    fn finish(mut self, open: &[Block], _last: Here, out: &mut Findings) -> Stats {
-        for block in open {
-            self.core.end(block.thread);
-        }
-        let core = self.core;
-        let mut blamed = core.blamed;
-        blamed.sort_unstable_by_key(|(_, event)| event.at);
-        for &(block, event) in &blamed {
-            out.violation(block, true, block, event);
-        }
-        let counts = core.graph.counts();
-        Stats(vec![
-            ("transactions", core.transactions),
-            ("imprecise edges", counts.edges),
-            ("imprecise cross-thread edges", counts.cross_thread_edges),
-            ("component searches", core.searches),
-            ("nodes visited", counts.visited),
-            ("imprecise components", core.components),
-            ("transactions in components", core.members),
-            ("false components", core.false_components),
-            ("blocks that complete a precise cycle", blamed.len() as u64),
-            ("logged accesses", core.logged),
-            ("most logged accesses at once", core.most_logged),
-            ("most live nodes", counts.most_live),
-            ("nodes collected", counts.collected),
-        ])
     }
 }
 

@@ -105,6 +105,16 @@ impl Observed for RegionTrack {
     fn new(_config: &Config) -> Self {
         RegionTrack::with_history(History::new())
     }
+
+    fn finish(self, _open: &[Block], _last: Here, _out: &mut Findings) -> Stats {
+        Stats(vec![
+            ("transactions", self.transactions),
+            ("joins", self.joins),
+            ("subregions", self.history.subregions),
+            ("most running transactions", self.most_running as u64),
+            ("history compactions", self.history.compactions),
+        ])
+    }
 }
 
 impl Rules for RegionTrack {
@@ -221,16 +231,6 @@ impl Rules for RegionTrack {
     #[inline(always)]
     fn prefetch(&self, variable: VarId) {
         crate::prefetch::read(&self.variables, variable.index());
-    }
-
-    fn finish(self, _open: &[Block], _last: Here, _out: &mut Findings) -> Stats {
-        Stats(vec![
-            ("transactions", self.transactions),
-            ("joins", self.joins),
-            ("subregions", self.history.subregions),
-            ("most running transactions", self.most_running as u64),
-            ("history compactions", self.history.compactions),
-        ])
     }
 }
 

@@ -134,6 +134,23 @@ impl Observed for Velodrome {
         };
         Velodrome { core, variables: Vec::new(), channels: Vec::new() }
     }
+
+    fn finish(self, _open: &[Block], _last: Here, _out: &mut Findings) -> Stats {
+        let core = self.core;
+        let counts = core.graph.counts();
+        Stats(vec![
+            ("transactions", core.transactions),
+            ("unary nodes", core.unary_nodes),
+            ("edges", counts.edges),
+            ("cross-thread edges", counts.cross_thread_edges),
+            ("cycle checks", core.checks),
+            ("nodes visited", counts.visited + core.increasing.visited),
+            ("most live nodes", counts.most_live),
+            ("nodes collected", counts.collected),
+            ("cycles", core.cycles),
+            ("increasing cycles", core.increasing_cycles),
+        ])
+    }
 }
 
 impl Rules for Velodrome {
@@ -180,23 +197,6 @@ impl Rules for Velodrome {
 
     fn close(&mut self, channel: Channel) {
         *slot(&mut self.channels, channel.slot as usize) = LastSends::default();
-    }
-
-    fn finish(self, _open: &[Block], _last: Here, _out: &mut Findings) -> Stats {
-        let core = self.core;
-        let counts = core.graph.counts();
-        Stats(vec![
-            ("transactions", core.transactions),
-            ("unary nodes", core.unary_nodes),
-            ("edges", counts.edges),
-            ("cross-thread edges", counts.cross_thread_edges),
-            ("cycle checks", core.checks),
-            ("nodes visited", counts.visited + core.increasing.visited),
-            ("most live nodes", counts.most_live),
-            ("nodes collected", counts.collected),
-            ("cycles", core.cycles),
-            ("increasing cycles", core.increasing_cycles),
-        ])
     }
 }
 

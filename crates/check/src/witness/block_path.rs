@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 
 use super::sources::{Cost, STEP, Source, Sources, cost};
 use super::{Because, Explanation, Request, Step, Witness};
-use crate::{Access, Block, Channel, Findings, Here, Rules, Stats};
+use crate::{Access, Block, Channel, Findings, Here, Rules};
 
 /// Finds the witnesses of violated blocks.
 #[derive(Debug, Default)]
@@ -264,9 +264,5 @@ impl Rules for BlockPaths {
 
     fn close(&mut self, channel: Channel) {
         self.sources.close(channel);
-    }
-
-    fn finish(self, _open: &[Block], _last: Here, _out: &mut Findings) -> Stats {
-        Stats::default()
     }
 }

@@ -20,7 +20,7 @@ use super::places::Places;
 use super::sources::{Cost, Source, Sources, cost};
 use super::{Because, Explanation, Request, Step, Witness};
 use crate::graph::slot;
-use crate::{Access, Block, Channel, Findings, Here, Rules, Stats};
+use crate::{Access, Block, Channel, Findings, Here, Rules};
 
 /// Finds cycles through transactions.
 #[derive(Debug, Default)]
@@ -282,9 +282,5 @@ impl Rules for Cycles {
 
     fn close(&mut self, channel: Channel) {
         self.sources.close(channel);
-    }
-
-    fn finish(self, _open: &[Block], _last: Here, _out: &mut Findings) -> Stats {
-        Stats::default()
     }
 }

@@ -13,7 +13,7 @@ use super::places::Places;
 use super::sources::Sources;
 use crate::graph::slot;
 use crate::lower::Lowered;
-use crate::{Access, Block, Channel, Config, Findings, Here, Rules, Stats};
+use crate::{Access, Block, Channel, Config, Findings, Here, Rules};
 
 /// Finds a serial order of the transactions, in one pass. Memory grows with their number.
 #[derive(Debug)]
@@ -169,9 +169,5 @@ impl Rules for Graph {
 
     fn close(&mut self, channel: Channel) {
         self.sources.close(channel);
-    }
-
-    fn finish(self, _open: &[Block], _last: Here, _out: &mut Findings) -> Stats {
-        Stats::default()
     }
 }

@@ -7,7 +7,7 @@ use crate::lower::Lowered;
 use crate::notation;
 use crate::observed::aerodrome_basic::AeroDromeBasic;
 use crate::oracle::random::{self, Random};
-use crate::{Config, Finding, Findings, Observed, Stats, oracle};
+use crate::{Checker, Config, Finding, Findings, Observed, Stats, oracle};
 
 const PLAIN: Config = Config { commuting_updates: false, split_at_waits: false };
 

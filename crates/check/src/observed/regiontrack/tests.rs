@@ -1,6 +1,7 @@
 use atomvet_trace::{Event, EventId};
 
 use super::*;
+use crate::Checker;
 use crate::lower::Lowered;
 use crate::notation;
 use crate::oracle::{judge, random};
