@@ -331,7 +331,7 @@ fn keyword(op: Op) -> &'static str {
         Op::Barrier(_) => "barrier",
         Op::Begin(_) => "begin",
         Op::End => "end",
-        Op::Alloc(_) | Op::Free(_) => "life",
+        Op::Alloc(_) | Op::Free(_) | Op::Escape(_) => "life",
         Op::Local | Op::Skip => "not in a file",
     }
 }
