@@ -1,6 +1,7 @@
 //! Which checkers a user asks for.
 
 use anyhow::bail;
+use atomvet_check::Kind;
 use atomvet_check::registry::{self, CHECKERS, Entry};
 
 use crate::suggest::did_you_mean;
@@ -16,7 +17,7 @@ pub(crate) fn select(names: &[String]) -> anyhow::Result<Vec<&'static Entry>> {
     let mut selected: Vec<&'static Entry> = Vec::new();
     for name in names.iter().map(|name| name.trim()) {
         let found: Vec<&'static Entry> = if name == ALL {
-            CHECKERS.iter().collect()
+            registry::of_kind(Kind::Observed).collect()
         } else if let Some(entry) = registry::find(name) {
             vec![entry]
         } else {

@@ -7,8 +7,8 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use atomvet_check::Blame;
-use atomvet_check::registry::CHECKERS;
+use atomvet_check::registry;
+use atomvet_check::{Blame, Kind};
 use atomvet_trace::EventId;
 use serde::Serialize;
 
@@ -65,7 +65,7 @@ struct Row {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let output = Output::create(args.output.as_deref(), &args.traces)?;
     let options = Options {
-        algorithms: CHECKERS.iter().collect(),
+        algorithms: registry::of_kind(Kind::Observed).collect(),
         config: args.understanding.config(),
         discipline: args.understanding.discipline(),
         spec: None,

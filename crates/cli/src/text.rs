@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use atomvet_check::witness::{Because, Step, Touch, Witness};
-use atomvet_check::{Blame, Block, Strength};
+use atomvet_check::{Blame, Block};
 use atomvet_trace::{Event, EventId, Names, Op, ThreadId};
 
 use crate::examine::{Examined, Scene, Verdict, Violation, site, word};
@@ -61,9 +61,7 @@ fn headline(number: usize, violation: &Violation, examined: &Examined) -> String
         1 => String::new(),
         count => format!(", seen {} times", grouped(count)),
     };
-    let strength = match finding.strength {
-        Strength::Observed => "observed",
-    };
+    let strength = finding.strength.name();
     match finding.block {
         Some(block) => format!("{number}. {} is not atomic ({strength}{seen})", name(block, names)),
         None => format!(
