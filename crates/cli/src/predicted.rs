@@ -13,11 +13,11 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use anyhow::Context;
+use atomvet_check::Strength;
 use atomvet_check::predictive::effort::{Done, Keep, Watch};
 use atomvet_check::predictive::predicted::{Deadlock, Moment, Pattern, Prediction, Race, Reason};
 use atomvet_check::predictive::schedule::{self, Goal, Outcome, Recorded};
 use atomvet_check::predictive::{Effort, Predicted};
-use atomvet_check::Strength;
 use atomvet_trace::{Event, EventId, Format, Names, Op};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -197,11 +197,8 @@ fn of_race(race: &Race, names: &Names) -> u64 {
     let [one, other] = [place(&race.first, names), place(&race.second, names)];
     let (one, other) = if one <= other { (one, other) } else { (other, one) };
     // Without a place in the source, a race is known by its variable.
-    let variable = if one[1].is_empty() || other[1].is_empty() {
-        names.variables.get(race.variable)
-    } else {
-        ""
-    };
+    let variable =
+        if one[1].is_empty() || other[1].is_empty() { names.variables.get(race.variable) } else { "" };
     hash(&["data-race", variable, one[0], one[1], other[0], other[1]])
 }
 

@@ -82,7 +82,8 @@ impl Work {
         let bar = self.bar.get_or_insert_with(|| {
             let bar = ProgressBar::new(of);
             // A bar without our template is still a bar.
-            if let Ok(style) = ProgressStyle::with_template("{prefix} {wide_bar} {pos}/{len} {msg} {elapsed}") {
+            if let Ok(style) = ProgressStyle::with_template("{prefix} {wide_bar} {pos}/{len} {msg} {elapsed}")
+            {
                 bar.set_style(style);
             }
             bar

@@ -58,7 +58,9 @@ impl Pattern {
     /// The locks that would keep the others out if the block held one of them from its first to its last
     /// moment: what others hold where they come in, those first that the block itself uses.
     pub fn missing_locks(&self) -> Vec<LockId> {
-        let (Some(first), Some(last)) = (self.moments.first(), self.moments.last()) else { return Vec::new() };
+        let (Some(first), Some(last)) = (self.moments.first(), self.moments.last()) else {
+            return Vec::new();
+        };
         let others = self.moments.iter().filter(|moment| moment.event.thread != first.event.thread);
         let mut locks: Vec<LockId> = Vec::new();
         for &lock in others.flat_map(|moment| &moment.held) {
@@ -128,6 +130,14 @@ pub struct Waiting {
     /// The acquire of the lock that it wants, and that the next one has. What it holds there besides are the
     /// gates.
     pub wants: Moment,
+}
+
+impl Waiting {
+    /// What it holds besides: somebody who needs one of these as well cannot be there at the same time.
+    pub fn gates(&self) -> Vec<LockId> {
+        let Op::Acquire(has, _) = self.has.event.op else { return Vec::new() };
+        self.wants.held.iter().copied().filter(|&lock| lock != has).collect()
+    }
 }
 
 /// Threads that could wait for each other for ever.
