@@ -1,0 +1,3 @@
+//! Checkers of what could have happened: would another schedule of the recorded execution violate a block?
+
+pub mod schedule;
