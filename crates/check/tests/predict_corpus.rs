@@ -50,7 +50,8 @@ fn every_checker_says_what_is_expected() {
 
 fn check(path: &Path) -> Vec<String> {
     let text = fs::read_to_string(path.with_extension("toml")).expect("what is expected");
-    let expected: Expectation = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let expected: Expectation =
+        toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let (events, names) = read(path);
     let mut problems = Vec::new();
     if expected.from.is_empty() || expected.about.is_empty() {
@@ -123,12 +124,13 @@ fn scheduled_blocks(predicted: &Predicted, events: &[Event], names: &Names) -> B
 }
 
 fn label(block: Block, names: &Names) -> String {
-    names.block(block.region, block.site).into_owned()
+    names.block(block.region, block.site)
 }
 
 fn read(path: &Path) -> (Vec<Event>, Names) {
     let bytes = fs::read(path).expect("a trace");
-    let mut input = Input::from_reader(&path.display().to_string(), Box::new(Cursor::new(bytes))).expect("a trace");
+    let mut input =
+        Input::from_reader(&path.display().to_string(), Box::new(Cursor::new(bytes))).expect("a trace");
     let mut wellformed = Wellformed::new(Discipline::Strict);
     let (mut events, mut block) = (Vec::new(), Vec::new());
     while input.next_block(&mut block).expect("a trace") {
