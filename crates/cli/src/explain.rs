@@ -48,8 +48,8 @@ const WORDS: &[(&str, &str)] = &[
     ),
     (
         "deadlock",
-        "Threads that wait for each other for ever. One is possible if locks are taken in opposite orders, by threads that\n\
-         can be there at the same time and hold no common lock (gate) that keeps them apart.",
+        "Threads that wait for each other for ever. One is possible if locks are taken in opposite orders, by threads\n\
+         that can be there at the same time and hold no common lock (gate) that keeps them apart.",
     ),
     (
         "fingerprint",
@@ -80,9 +80,9 @@ const WORDS: &[(&str, &str)] = &[
     ),
     (
         "schedule",
-        "A reordering of a recorded execution that shows a predicted violation: the same events in each thread, as far as\n\
-         they go, in another order between threads. `atomvet check --schedules DIR` writes each as a trace, in which the\n\
-         violation can be observed.",
+        "A reordering of a recorded execution that shows a predicted violation: the same events in each thread, as\n\
+         far as they go, in another order between threads. `atomvet check --schedules DIR` writes each as a trace,\n\
+         in which the violation can be observed.",
     ),
     (
         "serializable",
