@@ -12,7 +12,7 @@ use atomvet_check::enumerate::{Limits, Truth, enumerate};
 use atomvet_check::registry::{CHECKERS, Entry};
 use atomvet_check::{Config, Findings, Kind, notation};
 use atomvet_trace::wellformed::{Discipline, Wellformed};
-use atomvet_trace::{Event, EventId, Names};
+use atomvet_trace::{Event, EventId, Names, Op};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -49,6 +49,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         let seed = options.seed + turn / Column::ALL.len() as u64;
         let events = program(Column::ALL[at], operations, seed);
         let truth = enumerate(&events, &LIMITS);
+        columns[at].accesses += events.iter().filter(|event| is_access(event)).count();
         columns[at].count(truth.as_ref());
         if let Some(truth) = truth.filter(|truth| !truth.deadlock_possible) {
             trials.iter_mut().for_each(|trial| trial.judge(at, seed, &events, &truth));
@@ -57,18 +58,25 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     print(&columns, &trials, start.elapsed());
     let broken: Vec<String> = trials.iter().flat_map(|trial| trial.broken(&columns)).collect();
     ensure!(broken.is_empty(), "{}", broken.join("\n"));
-    ensure!(columns.iter().all(|programs| programs.judged() >= 200), "too few programs to mean anything");
+    ensure!(columns.iter().all(|programs| programs.judged >= 200), "too few programs to mean anything");
     Ok(())
+}
+
+fn is_access(event: &Event) -> bool {
+    matches!(event.op, Op::Read(_) | Op::Write(_) | Op::Update(..))
 }
 
 /// What a column is made of.
 #[derive(Clone, Copy, Default)]
 struct Programs {
+    /// Of all programs.
+    accesses: usize,
     /// With more states than the limit.
     too_large: u64,
     deadlock: u64,
-    /// The others, and those of them that are not atomic, in both senses.
-    judged: [u64; 2],
+    /// The others.
+    judged: u64,
+    /// Those of them that are not atomic, per [`Sense`].
     not_atomic: [u64; 2],
     /// Of the others: units that are violable, and those of them with a schedule.
     violable: usize,
@@ -76,8 +84,8 @@ struct Programs {
 }
 
 impl Programs {
-    fn judged(&self) -> u64 {
-        self.judged[0]
+    fn all(&self) -> u64 {
+        self.judged + self.deadlock + self.too_large
     }
 
     fn count(&mut self, truth: Option<&Truth>) {
@@ -85,9 +93,9 @@ impl Programs {
             None => self.too_large += 1,
             Some(truth) if truth.deadlock_possible => self.deadlock += 1,
             Some(truth) => {
-                for (sense, atomic) in [(0, truth.conflict_atomic), (1, truth.view_atomic)] {
-                    self.judged[sense] += 1;
-                    self.not_atomic[sense] += u64::from(!atomic);
+                self.judged += 1;
+                for sense in [Sense::Conflict, Sense::View] {
+                    self.not_atomic[sense as usize] += u64::from(!sense.is_atomic(truth));
                 }
                 self.violable += truth.violable.len();
                 self.schedulable += truth.schedulable.len();
@@ -215,8 +223,7 @@ impl Trial {
     }
 
     fn false_alarm_percent(&self, at: usize, programs: &Programs) -> f64 {
-        let sense = self.sense as usize;
-        let atomic = programs.judged[sense] - programs.not_atomic[sense];
+        let atomic = programs.judged - programs.not_atomic[self.sense as usize];
         100.0 * self.false_alarms[at] as f64 / atomic.max(1) as f64
     }
 
@@ -256,7 +263,9 @@ fn print(columns: &[Programs], trials: &[Trial], took: Duration) {
     };
     let count = |figure: fn(&Programs) -> String| columns.iter().map(figure).collect();
     row("", Column::ALL.iter().map(|column| column.name().to_owned()).collect());
-    row("programs", count(|p| (p.judged() + p.deadlock + p.too_large).to_string()));
+    row("programs", count(|p| p.all().to_string()));
+    let average = |p: &Programs| p.accesses as f64 / p.all().max(1) as f64;
+    row("accesses per program", columns.iter().map(|p| format!("{:.1}", average(p))).collect());
     row("with deadlock, counted apart", count(|p| p.deadlock.to_string()));
     row("too large, left out", count(|p| p.too_large.to_string()));
     row("not conflict-atomic", count(|p| p.not_atomic[0].to_string()));

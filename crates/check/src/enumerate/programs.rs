@@ -130,7 +130,7 @@ impl<'a> Author<'a> {
             column,
             variables: dice.from(1, 3),
             locks: if dice.percent(10) { 0 } else { dice.from(1, 3) },
-            careful: [0, 30, 60, 90][dice.below(4)],
+            careful: [10, 50, 80, 100][dice.below(4)],
             locked: [20, 50, 80][dice.below(3)],
             writing: [15, 35, 60][dice.below(3)],
             rich,
@@ -142,10 +142,10 @@ impl<'a> Author<'a> {
     fn write(mut self) -> Vec<Vec<Op>> {
         // Threads; pieces of each; accesses of each piece.
         let (threads, pieces, accesses) = match self.column {
-            Column::Two => (2, (1, 1), (2, 5)),
-            Column::Sep => (self.dice.from(3, 4), (1, 1), (1, 3)),
-            Column::Po => (self.dice.from(2, 3), (1, 3), (1, 3)),
-            Column::E | Column::Fork => (self.dice.from(2, 3), (1, 4), (1, 2)),
+            Column::Two => (2, (1, 1), (3, 7)),
+            Column::Sep => (self.dice.from(3, 4), (1, 1), (2, 4)),
+            Column::Po => (self.dice.from(2, 3), (2, 3), (1, 3)),
+            Column::E | Column::Fork => (self.dice.from(2, 3), (2, 4), (1, 3)),
         };
         for _ in 0..threads {
             let mut own = Vec::new();
@@ -240,7 +240,7 @@ impl<'a> Author<'a> {
     fn free_lock(&mut self, held: &[LockId]) -> Option<LockId> {
         let free: Vec<LockId> =
             (0..self.locks as u32).map(LockId).filter(|lock| !held.contains(lock)).collect();
-        let favourite = self.dice.percent(40);
+        let favourite = self.dice.percent(50);
         free.get(if favourite { 0 } else { self.dice.below(free.len()) }).copied()
     }
 
