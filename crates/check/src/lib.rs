@@ -19,6 +19,7 @@ pub mod lower;
 pub mod notation;
 pub mod observed;
 pub mod oracle;
+pub mod predictive;
 mod prefetch;
 pub mod registry;
 pub mod verify;
