@@ -130,7 +130,7 @@ impl<'a> Author<'a> {
             column,
             variables: dice.from(1, 3),
             locks: if dice.percent(10) { 0 } else { dice.from(1, 3) },
-            careful: [0, 30, 60, 90][dice.below(4)],
+            careful: [10, 50, 80, 100][dice.below(4)],
             locked: [20, 50, 80][dice.below(3)],
             writing: [15, 35, 60][dice.below(3)],
             rich,
@@ -142,10 +142,10 @@ impl<'a> Author<'a> {
     fn write(mut self) -> Vec<Vec<Op>> {
         // Threads; pieces of each; accesses of each piece.
         let (threads, pieces, accesses) = match self.column {
-            Column::Two => (2, (1, 1), (2, 5)),
-            Column::Sep => (self.dice.from(3, 4), (1, 1), (1, 3)),
-            Column::Po => (self.dice.from(2, 3), (1, 3), (1, 3)),
-            Column::E | Column::Fork => (self.dice.from(2, 3), (1, 4), (1, 2)),
+            Column::Two => (2, (1, 1), (3, 7)),
+            Column::Sep => (self.dice.from(3, 4), (1, 1), (2, 4)),
+            Column::Po => (self.dice.from(2, 3), (2, 3), (1, 3)),
+            Column::E | Column::Fork => (self.dice.from(2, 3), (2, 4), (1, 3)),
         };
         for _ in 0..threads {
             let mut own = Vec::new();
@@ -184,7 +184,7 @@ impl<'a> Author<'a> {
     }
 
     /// So many accesses, some of them in critical sections.
-    fn accesses(&mut self, own: &mut Vec<Op>, count: usize, held: &mut Vec<(LockId, Mode)>) {
+    fn accesses(&mut self, own: &mut Vec<Op>, count: usize, held: &mut Vec<LockId>) {
         let mut left = count;
         while left > 0 {
             let together = self.dice.from(1, left);
@@ -199,22 +199,14 @@ impl<'a> Author<'a> {
     }
 
     /// So many accesses under a lock that is not held; just so many accesses, if there is no such lock.
-    fn section(&mut self, own: &mut Vec<Op>, count: usize, held: &mut Vec<(LockId, Mode)>) {
-        let free: Vec<usize> =
-            (0..self.locks).filter(|&lock| held.iter().all(|(held, _)| held.index() != lock)).collect();
-        if free.is_empty() {
+    fn section(&mut self, own: &mut Vec<Op>, count: usize, held: &mut Vec<LockId>) {
+        let Some(lock) = self.free_lock(held) else {
             own.extend((0..count).map(|_| self.access()));
             return;
-        }
-        // The first lock is the favourite, so that threads agree on one.
-        let lock =
-            LockId(if self.dice.percent(40) { free[0] } else { free[self.dice.below(free.len())] } as u32);
-        let mode = match self.rich.shared_locks && self.dice.percent(40) {
-            true => Mode::Shared,
-            false => Mode::Exclusive,
         };
+        let mode = self.mode();
         own.push(Op::Acquire(lock, mode));
-        held.push((lock, mode));
+        held.push(lock);
         let reentered = self.rich.reentered_locks && self.dice.percent(30);
         if reentered {
             own.push(Op::Reacquire(lock, mode));
@@ -227,13 +219,34 @@ impl<'a> Author<'a> {
         if reentered {
             own.push(Op::Rerelease(lock, mode));
         }
-        // Released later, the section overlaps with what comes next; released earlier, with the section
-        // around it.
-        let release = match held.len() > 1 && self.rich.crossed_locks && self.dice.percent(50) {
-            true => held.remove(held.len() - 2),
-            false => held.pop().unwrap_or((lock, mode)),
-        };
-        own.push(Op::Release(release.0, release.1));
+        match self.free_lock(held).filter(|_| self.rich.crossed_locks && self.dice.percent(50)) {
+            Some(next) => self.hand_over(own, (lock, mode), next),
+            None => own.push(Op::Release(lock, mode)),
+        }
+        held.pop();
+    }
+
+    /// Takes the next lock before it gives the one it has back.
+    fn hand_over(&mut self, own: &mut Vec<Op>, (lock, mode): (LockId, Mode), next: LockId) {
+        let next_mode = self.mode();
+        own.push(Op::Acquire(next, next_mode));
+        own.push(self.access());
+        own.push(Op::Release(lock, mode));
+        own.push(self.access());
+        own.push(Op::Release(next, next_mode));
+    }
+
+    /// The first lock is the favourite, so that threads agree on one.
+    fn free_lock(&mut self, held: &[LockId]) -> Option<LockId> {
+        let free: Vec<LockId> =
+            (0..self.locks as u32).map(LockId).filter(|lock| !held.contains(lock)).collect();
+        let favourite = self.dice.percent(50);
+        free.get(if favourite { 0 } else { self.dice.below(free.len()) }).copied()
+    }
+
+    fn mode(&mut self) -> Mode {
+        let shared = self.rich.shared_locks && self.dice.percent(40);
+        if shared { Mode::Shared } else { Mode::Exclusive }
     }
 
     fn access(&mut self) -> Op {
@@ -346,4 +359,29 @@ fn holds(done: &[Op], lock: LockId, modes: &[Mode]) -> bool {
             let count = |op| done.iter().filter(|&&other| other == op).count();
             count(Op::Acquire(lock, mode)) > count(Op::Release(lock, mode))
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use atomvet_trace::wellformed::{Discipline, Wellformed};
+    use atomvet_trace::{EventId, Names};
+
+    use super::*;
+
+    #[test]
+    fn programs_are_well_formed_and_complete() {
+        for seed in 0..2000 {
+            for column in Column::ALL {
+                let events = program(column, Operations::Rich, seed);
+                let mut checked = events.clone();
+                let result =
+                    Wellformed::new(Discipline::Strict).check(EventId(0), &mut checked, &Names::default());
+                assert!(result.is_ok(), "{result:?} in {events:?}");
+                let count = |op: fn(&Op) -> bool| events.iter().filter(|event| op(&event.op)).count();
+                assert_eq!(count(|op| matches!(op, Op::Begin(_))), count(|op| *op == Op::End));
+                let acquires = count(|op| matches!(op, Op::Acquire(..)));
+                assert_eq!(acquires, count(|op| matches!(op, Op::Release(..))));
+            }
+        }
+    }
 }
