@@ -35,12 +35,14 @@
 
 use atomvet_trace::{Event, EventId, Op, RegionId};
 
-use self::recorded::{NEVER, index};
+use self::pattern::Pattern;
+use self::recorded::index;
 use self::search::Verdict;
-use self::window::{Pattern, Window};
+use self::window::Window;
 
 mod judge;
 mod machine;
+mod pattern;
 mod recorded;
 mod search;
 #[cfg(test)]
@@ -80,8 +82,11 @@ const LONG_UNIT: u32 = 1024;
 impl Recorded<'_> {
     /// Searches a schedule in at most `budget` steps. Also says how many were made.
     pub fn search(&self, goal: &Goal, budget: u64) -> (Outcome, u64) {
-        let Some(pattern) = self.pattern(goal) else { return (Outcome::None, 0) };
+        let Some(pattern) = Pattern::new(self, goal) else { return (Outcome::None, 0) };
         let mut left = budget;
+        if self.is_impossible(&pattern, &mut left) {
+            return (Outcome::None, budget - left);
+        }
         let mut outcome = Outcome::OutOfBudget;
         for cut in self.cuts(&pattern) {
             // The last cut gets all that is left, any other leaves most of it to those after it.
@@ -101,6 +106,14 @@ impl Recorded<'_> {
         (outcome, budget - left)
     }
 
+    fn is_impossible(&self, pattern: &Pattern, left: &mut u64) -> bool {
+        let mut share = *left / 4;
+        *left -= share;
+        let impossible = pattern.is_impossible(self, &mut share);
+        *left += share;
+        impossible
+    }
+
     fn search_from(&self, cut: u32, pattern: &Pattern, steps: &mut u64) -> Verdict {
         match Window::new(self, pattern, cut, steps) {
             Some(window) => search::search(self, &window, pattern, steps),
@@ -111,20 +124,6 @@ impl Recorded<'_> {
     /// The events of a schedule as a trace of their own: see the head of this file.
     pub fn trace(&self, schedule: &[EventId], goal: &Goal) -> Vec<Event> {
         as_trace(self.events, schedule, goal).0
-    }
-
-    /// The goal in terms of events of this recording; none if it speaks of others.
-    fn pattern(&self, goal: &Goal) -> Option<Pattern> {
-        let known = |event: EventId| u32::try_from(event.0).ok().filter(|&event| self.is_event(event));
-        let mut events = vec![known(goal.block)?];
-        let mut pairs = Vec::with_capacity(goal.order.len());
-        for &(first, second) in &goal.order {
-            pairs.push((known(first)?, known(second)?));
-        }
-        events.extend(pairs.iter().flat_map(|&(first, second)| [first, second]));
-        events.sort_unstable();
-        events.dedup();
-        Some(Pattern { events, pairs })
     }
 
     /// Where to cut, best first, the start of the trace last.
@@ -148,10 +147,6 @@ impl Recorded<'_> {
     /// What happened before a cut.
     fn replayed(&self, cut: u32) -> impl Iterator<Item = u32> {
         (0..cut).filter(|&event| self.is_event(event))
-    }
-
-    fn is_event(&self, event: u32) -> bool {
-        self.position.get(index(event)).is_some_and(|&position| position != NEVER)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use atomvet_trace::Mode;
 
+use super::pattern::Pattern;
 use super::recorded::{NEVER, Recorded, index};
-use super::window::{Action, Freedom, Lock, Pattern, Readers, Step, Window};
+use super::window::{Action, Freedom, Lock, Readers, Step, Window};
 
 /// A state of the search.
 #[derive(Debug)]
@@ -97,7 +98,7 @@ impl<'a> Machine<'a> {
     }
 
     pub(super) fn happened(&self, event: u32) -> bool {
-        self.recorded.position[index(event)] < self.done[index(self.recorded.thread(event))]
+        self.recorded.happened(&self.done, event)
     }
 
     /// The lane's next step.
@@ -127,7 +128,11 @@ impl<'a> Machine<'a> {
     /// What the rules say to the lane's next step.
     pub(super) fn ready(&self, lane: u32) -> Ready {
         let Some(step) = self.next(lane).filter(|_| !self.frozen[index(lane)]) else { return Ready::Blocked };
-        if !self.order_allows(step) || !self.gate_is_open(step.event) || !self.locks_allow(lane, step) {
+        if !self.order_allows(step)
+            || !self.recorded.gate_is_open(&self.done, step.event)
+            || !self.recorded.barrier_is_open(&self.done, step.event)
+            || !self.locks_allow(lane, step)
+        {
             return Ready::Blocked;
         }
         let ready = match step.freedom {
@@ -169,28 +174,7 @@ impl<'a> Machine<'a> {
     }
 
     fn order_allows(&self, step: &Step) -> bool {
-        !step.in_goal
-            || (self.pattern.pairs.iter())
-                .all(|&(first, second)| second != step.event || self.happened(first) && first != second)
-    }
-
-    fn gate_is_open(&self, event: u32) -> bool {
-        let recorded = self.recorded;
-        let Some(gate) = recorded.gate(event) else { return true };
-        let happened = |event: u32| event == NEVER || self.happened(event);
-        // With this event too its thread leaves what it arrived at before.
-        let left = |&arrival: &u32| {
-            let thread = recorded.thread(arrival);
-            let done = self.done[index(thread)] + u32::from(thread == recorded.thread(event));
-            done > recorded.position[index(arrival)] + 1
-        };
-        happened(gate.started_by)
-            && happened(gate.previous)
-            && self.done[gate.joined.index()] >= gate.joined_events
-            && (recorded.episodes.get(index(gate.leaves)))
-                .is_none_or(|episode| episode.arrivals.iter().all(|&arrival| happened(arrival)))
-            && (recorded.episodes.get(index(gate.after_episode)))
-                .is_none_or(|episode| episode.arrivals.iter().any(left))
+        !step.in_goal || self.pattern.before(step.event).all(|first| self.happened(first))
     }
 
     fn locks_allow(&self, lane: u32, step: &Step) -> bool {

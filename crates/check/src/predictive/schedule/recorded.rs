@@ -133,6 +133,40 @@ impl<'a> Recorded<'a> {
         self.gates.get(index(self.gate[index(event)]))
     }
 
+    pub(super) fn is_event(&self, event: u32) -> bool {
+        self.position.get(index(event)).is_some_and(|&position| position != NEVER)
+    }
+
+    /// Whether an event, if it is one, is among the first `done` events of its thread.
+    pub(super) fn happened(&self, done: &[u32], event: u32) -> bool {
+        event == NEVER || self.position[index(event)] < done[index(self.thread(event))]
+    }
+
+    /// Whether all that an event has to come after besides locks and values is among the first `done` events of each
+    /// thread.
+    pub(super) fn gate_is_open(&self, done: &[u32], event: u32) -> bool {
+        let Some(gate) = self.gate(event) else { return true };
+        self.happened(done, gate.started_by)
+            && self.happened(done, gate.previous)
+            && done[gate.joined.index()] >= gate.joined_events
+            && (self.episodes.get(index(gate.leaves)))
+                .is_none_or(|episode| episode.arrivals.iter().all(|&arrival| self.happened(done, arrival)))
+    }
+
+    /// Whether an event, if it arrives at a barrier, opens or joins an episode of its own there: somebody has left the
+    /// one before.
+    pub(super) fn barrier_is_open(&self, done: &[u32], event: u32) -> bool {
+        let Some(gate) = self.gate(event) else { return true };
+        // With this event too its thread leaves what it arrived at before.
+        let left = |&arrival: &u32| {
+            let thread = self.thread(arrival);
+            let done = done[index(thread)] + u32::from(thread == self.thread(event));
+            done > self.position[index(arrival)] + 1
+        };
+        let before = self.episodes.get(index(gate.after_episode));
+        before.is_none_or(|episode| episode.arrivals.iter().any(left))
+    }
+
     /// The sections that a thread is in after its first `done` events, innermost first.
     pub(super) fn sections_after(&self, thread: u32, done: u32) -> impl Iterator<Item = Section> {
         let last = done.checked_sub(1).map(|last| self.of_thread(thread)[index(last)]);

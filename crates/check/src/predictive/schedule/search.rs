@@ -11,8 +11,9 @@
 use rustc_hash::FxHashSet;
 
 use super::machine::{Machine, Ready};
+use super::pattern::Pattern;
 use super::recorded::{Recorded, index};
-use super::window::{Action, Pattern, Step, Window};
+use super::window::{Action, Step, Window};
 
 /// What a search in a window came to.
 #[derive(Debug)]

@@ -17,14 +17,8 @@
 use atomvet_trace::{LockId, Mode, Op, VarId};
 use rustc_hash::FxHashMap;
 
+use super::pattern::Pattern;
 use super::recorded::{NEVER, Recorded, index};
-
-/// A goal in terms of a recording: its events, sorted, and those that have an order.
-#[derive(Debug)]
-pub(super) struct Pattern {
-    pub(super) events: Vec<u32>,
-    pub(super) pairs: Vec<(u32, u32)>,
-}
 
 /// The steps to search among.
 #[derive(Debug)]
@@ -132,15 +126,12 @@ impl Window {
         cut: u32,
         steps: &mut u64,
     ) -> Option<Window> {
-        let done: Vec<u32> = (0..recorded.threads())
-            .map(|thread| recorded.of_thread(thread).partition_point(|&event| event < cut) as u32)
-            .collect();
-        let mut closure = Closure::new(recorded, &done, cut, *steps);
+        let done = done_at(recorded, cut);
+        let mut closure = Closure::new(recorded, &done, cut, steps);
         pattern.events.iter().for_each(|&event| closure.reach(event));
         closure.close(Tier::Required)?;
         let required = closure.end.clone();
         closure.close(Tier::Allowed)?;
-        *steps = closure.steps;
         let allowed = closure.end;
         let mut builder = Builder::new(recorded, cut, &done, &allowed);
         let lanes = (0..recorded.threads())
@@ -160,6 +151,39 @@ impl Window {
         let locks = locks.states;
         Some(Window { done, lanes, locks, variables: variables.number.len() as u32, readers })
     }
+}
+
+/// How far each thread must run in every schedule.
+#[derive(Debug)]
+pub(super) struct Required {
+    /// Per thread: how many of its events are before the cut.
+    pub(super) done: Vec<u32>,
+    /// Per thread: how many of its events must happen.
+    pub(super) end: Vec<u32>,
+}
+
+impl Required {
+    /// None if the steps do not suffice.
+    pub(super) fn new(
+        recorded: &Recorded<'_>,
+        pattern: &Pattern,
+        cut: u32,
+        steps: &mut u64,
+    ) -> Option<Required> {
+        let done = done_at(recorded, cut);
+        let mut closure = Closure::new(recorded, &done, cut, steps);
+        // What is held at the cut need not be held in all schedules.
+        closure.holders.clear();
+        pattern.events.iter().for_each(|&event| closure.reach(event));
+        closure.close(Tier::Required)?;
+        let end = closure.end;
+        Some(Required { done, end })
+    }
+}
+
+fn done_at(recorded: &Recorded<'_>, cut: u32) -> Vec<u32> {
+    let done = |thread| recorded.of_thread(thread).partition_point(|&event| event < cut) as u32;
+    (0..recorded.threads()).map(done).collect()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -185,7 +209,7 @@ struct Closure<'a> {
     holders: FxHashMap<LockId, Vec<Holder>>,
     /// Threads that acquire a lock in the closure: one, or `MANY`.
     users: FxHashMap<LockId, u32>,
-    steps: u64,
+    steps: &'a mut u64,
 }
 
 const MANY: u32 = NEVER - 1;
@@ -197,7 +221,7 @@ struct Holder {
 }
 
 impl<'a> Closure<'a> {
-    fn new(recorded: &'a Recorded<'a>, done: &'a [u32], cut: u32, steps: u64) -> Self {
+    fn new(recorded: &'a Recorded<'a>, done: &'a [u32], cut: u32, steps: &'a mut u64) -> Self {
         let mut holders: FxHashMap<LockId, Vec<Holder>> = FxHashMap::default();
         for (thread, &done) in (0..).zip(done) {
             for section in recorded.sections_after(thread, done) {
@@ -248,7 +272,7 @@ impl<'a> Closure<'a> {
         while self.closed[thread] < self.end[thread] {
             let event = events[index(self.closed[thread])];
             self.closed[thread] += 1;
-            self.steps = self.steps.checked_sub(1)?;
+            *self.steps = self.steps.checked_sub(1)?;
             self.depend(event, tier);
         }
         while self.valued[thread] + 1 < self.end[thread] {
