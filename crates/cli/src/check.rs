@@ -162,7 +162,21 @@ pub(crate) fn judge(examined: &Examined, spec: Option<&Spec>) -> Status {
         return Status::BadInput;
     }
     let coverage = coverage_status(&examined.trace, &examined.pass);
-    if examined.violated() { Status::Violations } else { coverage }
+    let unfinished = examined.verdicts.iter().filter(|verdict| !verdict.foreseen.complete);
+    let unfinished: Vec<&str> = unfinished.map(|verdict| verdict.info.name).collect();
+    if !unfinished.is_empty() {
+        say::note(format!(
+            "{}: not everything was judged by {}: the budget was spent (--budget raises it), or it was interrupted",
+            called(&examined.trace),
+            unfinished.join(", ")
+        ));
+    }
+    match coverage {
+        _ if examined.violated() => Status::Violations,
+        // What was not looked at is not clean.
+        Status::Clean if !unfinished.is_empty() => Status::BadInput,
+        coverage => coverage,
+    }
 }
 
 /// What may be wrong with how much was read: says so, too.
