@@ -135,7 +135,7 @@ fn goal(random: &mut Random, events: &[Event]) -> Option<Goal> {
     for &(e1, x, writes1, section1) in &accesses {
         let later =
             |&&(e2, y, _, section2): &&(usize, VarId, bool, i32)| e2 > e1 && y == x && section2 > section1;
-        for &(e2, _, writes2, _) in accesses.iter().filter(later) {
+        if let Some(&(e2, _, writes2, _)) = accesses.iter().find(later) {
             let conflicts = |f: usize| {
                 let other = events[f].thread != thread;
                 other && (events[f].op == Op::Write(x) || events[f].op == Op::Read(x) && writes1 && writes2)
