@@ -24,7 +24,7 @@ fn main() {
     let recorded = Recorded::new(&config, &events);
     println!("{} events, tables made in {:?}", events.len(), start.elapsed());
 
-    let (mut asked, mut judged) = (0, 0);
+    let (mut asked, mut judged, mut judging) = (0, 0, Duration::ZERO);
     let mut results: [Vec<(Duration, u64)>; 3] = Default::default();
     while asked < goals {
         let Some(goal) = goal(&mut random, &events) else { continue };
@@ -43,10 +43,15 @@ fn main() {
             && judged < 20
         {
             judged += 1;
+            let start = Instant::now();
             if let Err(problem) = verify(&config, &events, &schedule, &goal) {
                 println!("refused: {problem}, {goal:?}");
             }
+            judging += start.elapsed();
         }
+    }
+    if judged > 0 {
+        println!("{judged} schedules judged, {:?} each", judging / judged);
     }
     for (name, mut results) in ["found", "none", "out of budget"].into_iter().zip(results) {
         results.sort_unstable();
