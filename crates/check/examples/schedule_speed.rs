@@ -24,7 +24,7 @@ fn main() {
     let recorded = Recorded::new(&config, &events);
     println!("{} events, tables made in {:?}", events.len(), start.elapsed());
 
-    let (mut asked, mut judged) = (0, 0);
+    let (mut asked, mut judged, mut judging) = (0, 0, Duration::ZERO);
     let mut results: [Vec<(Duration, u64)>; 3] = Default::default();
     while asked < goals {
         let Some(goal) = goal(&mut random, &events) else { continue };
@@ -43,10 +43,15 @@ fn main() {
             && judged < 20
         {
             judged += 1;
+            let start = Instant::now();
             if let Err(problem) = verify(&config, &events, &schedule, &goal) {
                 println!("refused: {problem}, {goal:?}");
             }
+            judging += start.elapsed();
         }
+    }
+    if judged > 0 {
+        println!("{judged} schedules judged, {:?} each", judging / judged);
     }
     for (name, mut results) in ["found", "none", "out of budget"].into_iter().zip(results) {
         results.sort_unstable();
@@ -135,7 +140,7 @@ fn goal(random: &mut Random, events: &[Event]) -> Option<Goal> {
     for &(e1, x, writes1, section1) in &accesses {
         let later =
             |&&(e2, y, _, section2): &&(usize, VarId, bool, i32)| e2 > e1 && y == x && section2 > section1;
-        for &(e2, _, writes2, _) in accesses.iter().filter(later) {
+        if let Some(&(e2, _, writes2, _)) = accesses.iter().find(later) {
             let conflicts = |f: usize| {
                 let other = events[f].thread != thread;
                 other && (events[f].op == Op::Write(x) || events[f].op == Op::Read(x) && writes1 && writes2)

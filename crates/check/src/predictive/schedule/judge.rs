@@ -1,11 +1,11 @@
 //! An independent judge of schedules. It shares no rule with the search: what a schedule is, is told here once more,
 //! in the plainest words, on top of the readers' well-formedness check and of RegionTrack.
 //!
-//! Cost: linear in the recording, with hash tables; meant for the few schedules that are found.
+//! Cost: linear in the recording up to the schedule's latest event, in a few passes.
 
 use atomvet_trace::wellformed::{Discipline, Wellformed};
-use atomvet_trace::{BarrierId, Event, EventId, Names, Op, ThreadId, VarId};
-use rustc_hash::{FxHashMap, FxHashSet};
+use atomvet_trace::{BarrierId, Event, EventId, Names, Op, VarId};
+use rustc_hash::FxHashMap;
 
 use super::{Goal, as_trace};
 use crate::lower::Lowered;
@@ -20,9 +20,14 @@ use crate::{Checker as _, Config, Findings};
 /// every block counts as one: see [`Recorded::trace`](super::Recorded::trace).)
 pub fn verify(config: &Config, recorded: &[Event], schedule: &[EventId], goal: &Goal) -> Result<(), String> {
     let schedule = indices(recorded, schedule)?;
+    // Nothing depends on what was recorded later.
+    let recorded = &recorded[..schedule.iter().max().map_or(0, |last| last + 1)];
     prefix_of_each_thread(recorded, &schedule)?;
-    let at: FxHashMap<usize, usize> = schedule.iter().enumerate().map(|(at, &event)| (event, at)).collect();
-    threads_start_and_end(recorded, &schedule, &at)?;
+    let mut at = vec![None; recorded.len()];
+    for (place, &event) in schedule.iter().enumerate() {
+        at[event] = Some(place);
+    }
+    threads_start_and_end(recorded, &at)?;
     barriers_meet(recorded, &schedule)?;
     values_are_seen(recorded, &schedule)?;
     goal_is_kept(goal, &at)?;
@@ -33,6 +38,9 @@ pub fn verify(config: &Config, recorded: &[Event], schedule: &[EventId], goal: &
     is_violated(config, &trace, block)
 }
 
+/// Per event: its place in the schedule, if it has one.
+type Places = [Option<usize>];
+
 fn indices(recorded: &[Event], schedule: &[EventId]) -> Result<Vec<usize>, String> {
     let index = |id: &EventId| {
         let index = usize::try_from(id.0).ok().filter(|&index| index < recorded.len());
@@ -41,67 +49,60 @@ fn indices(recorded: &[Event], schedule: &[EventId]) -> Result<Vec<usize>, Strin
     schedule.iter().map(index).collect()
 }
 
+/// One more than the largest thread there is.
+fn threads(events: &[Event]) -> usize {
+    let most = |event: &Event| match event.op {
+        Op::Fork(child) | Op::Join(child) => child.index().max(event.thread.index()) + 1,
+        _ => event.thread.index() + 1,
+    };
+    events.iter().map(most).max().unwrap_or(0)
+}
+
 fn prefix_of_each_thread(recorded: &[Event], schedule: &[usize]) -> Result<(), String> {
-    let mut of_thread: FxHashMap<ThreadId, Vec<usize>> = FxHashMap::default();
+    let mut of_thread: Vec<Vec<usize>> = vec![Vec::new(); threads(recorded)];
     for (event, Event { thread, op, .. }) in recorded.iter().enumerate() {
         if *op != Op::Skip {
-            of_thread.entry(*thread).or_default().push(event);
+            of_thread[thread.index()].push(event);
         }
     }
-    let mut done: FxHashMap<ThreadId, usize> = FxHashMap::default();
+    let mut done = vec![0; of_thread.len()];
     for &event in schedule {
-        let thread = recorded[event].thread;
-        let done = done.entry(thread).or_default();
-        let expected = of_thread.get(&thread).and_then(|events| events.get(*done));
+        let thread = recorded[event].thread.index();
+        let expected = of_thread[thread].get(done[thread]);
         if expected != Some(&event) {
             return Err(format!("event {event} is not the next of its thread, which is {expected:?}"));
         }
-        *done += 1;
+        done[thread] += 1;
     }
     Ok(())
 }
 
-/// In the schedule, in which `then` is.
-fn happened_before(schedule_at: &FxHashMap<usize, usize>, first: usize, then: usize) -> Result<(), String> {
-    let second = schedule_at[&then];
-    match schedule_at.get(&first) {
-        Some(&first) if first < second => Ok(()),
-        _ => Err(format!("event {then} happens without event {first} before it")),
-    }
-}
-
 /// What comes after a fork or join of a thread in the recording does so in the schedule: the thread's own events, and
 /// further forks and joins of it. A join comes after all that the thread did before it.
-fn threads_start_and_end(
-    recorded: &[Event],
-    schedule: &[usize],
-    at: &FxHashMap<usize, usize>,
-) -> Result<(), String> {
-    let mut last_of: FxHashMap<ThreadId, usize> = FxHashMap::default();
-    let mut turned: FxHashMap<ThreadId, usize> = FxHashMap::default();
-    let scheduled: FxHashSet<usize> = schedule.iter().copied().collect();
+fn threads_start_and_end(recorded: &[Event], at: &Places) -> Result<(), String> {
+    let mut last_of = vec![None; threads(recorded)];
+    let mut turned = vec![None; threads(recorded)];
     for (event, &Event { thread, op, .. }) in recorded.iter().enumerate() {
         if op == Op::Skip {
             continue;
         }
-        if scheduled.contains(&event) {
-            if let Some(&turn) = turned.get(&thread) {
-                happened_before(at, turn, event)?;
-            }
-            if let Op::Fork(child) | Op::Join(child) = op
-                && let Some(&turn) = turned.get(&child)
-            {
-                happened_before(at, turn, event)?;
-            }
-            if let Op::Join(child) = op
-                && let Some(&last) = last_of.get(&child)
-            {
-                happened_before(at, last, event)?;
+        let child = match op {
+            Op::Fork(child) | Op::Join(child) => Some(child.index()),
+            _ => None,
+        };
+        if at[event].is_some() {
+            let joined = if let Op::Join(child) = op { last_of[child.index()] } else { None };
+            let before: [Option<usize>; 3] =
+                [turned[thread.index()], child.and_then(|child| turned[child]), joined];
+            for first in before.into_iter().flatten() {
+                if at[first].is_none_or(|first| Some(first) > at[event]) {
+                    return Err(format!("event {event} happens without event {first} before it"));
+                }
             }
         }
-        last_of.insert(thread, event);
-        if let Op::Fork(child) | Op::Join(child) = op {
-            turned.insert(child, event);
+        last_of[thread.index()] = Some(event);
+        if let Some(child) = child {
+            turned[child] = Some(event);
         }
     }
     Ok(())
@@ -114,17 +115,18 @@ fn barriers_meet(recorded: &[Event], schedule: &[usize]) -> Result<(), String> {
     for episode in episode_of.values() {
         *expected.entry(episode).or_insert(0) += 1;
     }
-    let mut inside: FxHashMap<ThreadId, &usize> = FxHashMap::default();
+    let mut inside = vec![None; threads(recorded)];
     for event in schedule {
-        let thread = recorded[*event].thread;
-        if let Some(episode) = inside.remove(&thread)
+        let Event { thread, op, .. } = recorded[*event];
+        if let Some(episode) = inside[thread.index()].take()
             && arrived.get(episode) != expected.get(episode)
         {
             return Err(format!("with event {event} its thread leaves a barrier before all have arrived"));
         }
-        if let Some(episode) = episode_of.get(event) {
+        if let Op::Barrier(_) = op {
+            let episode = &episode_of[event];
             *arrived.entry(episode).or_insert(0) += 1;
-            inside.insert(thread, episode);
+            inside[thread.index()] = Some(episode);
         }
     }
     let (mut here_to_there, mut there_to_here) = (FxHashMap::default(), FxHashMap::default());
@@ -143,13 +145,13 @@ fn barriers_meet(recorded: &[Event], schedule: &[usize]) -> Result<(), String> {
 fn episodes(recorded: &[Event], order: impl Iterator<Item = usize>) -> FxHashMap<usize, usize> {
     let mut of_arrival = FxHashMap::default();
     let mut gathering: FxHashMap<BarrierId, usize> = FxHashMap::default();
-    let mut inside: FxHashMap<ThreadId, (BarrierId, usize)> = FxHashMap::default();
+    let mut inside = vec![None; threads(recorded)];
     for event in order {
         let Event { thread, op, .. } = recorded[event];
         if op == Op::Skip {
             continue;
         }
-        if let Some((barrier, episode)) = inside.remove(&thread)
+        if let Some((barrier, episode)) = inside[thread.index()].take()
             && gathering.get(&barrier) == Some(&episode)
         {
             gathering.remove(&barrier);
@@ -157,70 +159,82 @@ fn episodes(recorded: &[Event], order: impl Iterator<Item = usize>) -> FxHashMap
         if let Op::Barrier(barrier) = op {
             let episode = *gathering.entry(barrier).or_insert(event);
             of_arrival.insert(event, episode);
-            inside.insert(thread, (barrier, episode));
+            inside[thread.index()] = Some((barrier, episode));
         }
     }
     of_arrival
 }
 
-/// What an access finds: the alloc or free that began the life of its variable, and the event whose value is there. A
-/// diverging update leaves a value of its own, which is that of no event.
-type Found = (Option<usize>, Option<Value>);
+/// What an access finds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Found {
+    /// The alloc or free that began the life of its variable.
+    life: Option<usize>,
+    value: Value,
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Value {
+    Initial,
+    /// What an event wrote.
     Of(usize),
+    /// What a diverging update wrote.
     Unknown,
 }
 
+const NEW: Found = Found { life: None, value: Value::Initial };
+
 fn values_are_seen(recorded: &[Event], schedule: &[usize]) -> Result<(), String> {
-    let mut state: FxHashMap<VarId, Found> = FxHashMap::default();
-    let mut as_recorded: Vec<Found> = Vec::with_capacity(recorded.len());
-    for (event, &Event { op, .. }) in recorded.iter().enumerate() {
-        as_recorded.push(access(&mut state, event, op));
-    }
-    state.clear();
+    let variables = recorded.iter().filter_map(|event| variable(event.op)).max().map_or(0, |x| x.index() + 1);
+    let mut state = vec![NEW; variables];
+    let as_recorded: Vec<Found> =
+        recorded.iter().enumerate().map(|(event, &Event { op, .. })| access(&mut state, event, op)).collect();
+    let mut state = vec![NEW; variables];
     // A thread's last event stays here.
-    let last: FxHashMap<ThreadId, usize> =
-        schedule.iter().map(|&event| (recorded[event].thread, event)).collect();
+    let mut last = vec![0; threads(recorded)];
+    schedule.iter().for_each(|&event| last[recorded[event].thread.index()] = event);
     for &event in schedule {
         let Event { thread, op, .. } = recorded[event];
-        let found = access(&mut state, event, op);
-        let expected = as_recorded[event];
-        if found.0 != expected.0 {
+        let (found, expected) = (access(&mut state, event, op), as_recorded[event]);
+        if found.life != expected.life {
             return Err(format!("event {event} happens in another life of its variable"));
         }
         let (Op::Read(x) | Op::Update(x, _)) = op else { continue };
-        if found.1 == expected.1 {
+        if found.value == expected.value {
             continue;
         }
-        if last[&thread] != event {
+        if last[thread.index()] != event {
             return Err(format!("event {event} sees another write than recorded, and its thread goes on"));
         }
         if let Op::Update(..) = op {
-            state.insert(x, (found.0, Some(Value::Unknown)));
+            state[x.index()].value = Value::Unknown;
         }
     }
     Ok(())
 }
 
-fn access(state: &mut FxHashMap<VarId, Found>, event: usize, op: Op) -> Found {
-    let (Op::Read(x) | Op::Write(x) | Op::Update(x, _) | Op::Alloc(x) | Op::Free(x)) = op else {
-        return (None, None);
-    };
-    let variable = state.entry(x).or_default();
-    let found = *variable;
+fn variable(op: Op) -> Option<VarId> {
+    match op {
+        Op::Read(x) | Op::Write(x) | Op::Update(x, _) | Op::Alloc(x) | Op::Free(x) => Some(x),
+        _ => None,
+    }
+}
+
+/// What an event finds; does what it does.
+fn access(state: &mut [Found], event: usize, op: Op) -> Found {
+    let Some(x) = variable(op) else { return NEW };
+    let found = state[x.index()];
     match op {
         Op::Read(_) => {}
-        Op::Alloc(_) | Op::Free(_) => *variable = (Some(event), None),
-        _ => variable.1 = Some(Value::Of(event)),
+        Op::Alloc(_) | Op::Free(_) => state[x.index()] = Found { life: Some(event), ..NEW },
+        _ => state[x.index()].value = Value::Of(event),
     }
     found
 }
 
-fn goal_is_kept(goal: &Goal, at: &FxHashMap<usize, usize>) -> Result<(), String> {
+fn goal_is_kept(goal: &Goal, at: &Places) -> Result<(), String> {
     let place = |event: EventId| {
-        let place = usize::try_from(event.0).ok().and_then(|event| at.get(&event));
+        let place = usize::try_from(event.0).ok().and_then(|event| *at.get(event)?);
         place.ok_or_else(|| format!("event {} of the goal does not happen", event.0))
     };
     place(goal.block)?;

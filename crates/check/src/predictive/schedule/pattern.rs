@@ -13,7 +13,7 @@
 //! order that respects the pairs, threads, forks, joins and barriers, and the writes before their reads,
 //! without locks and without a look at what is overwritten. What is not reached even so, no schedule reaches.
 
-use atomvet_trace::{Mode, Op};
+use atomvet_trace::{EventId, Mode, Op};
 
 use super::Goal;
 use super::recorded::{NEVER, Recorded, index};
@@ -31,9 +31,7 @@ pub(super) struct Pattern {
 impl Pattern {
     /// None if the goal speaks of events that were not recorded, or is impossible already for its locks.
     pub(super) fn new(recorded: &Recorded<'_>, goal: &Goal) -> Option<Pattern> {
-        let known = |event: atomvet_trace::EventId| {
-            u32::try_from(event.0).ok().filter(|&event| recorded.is_event(event))
-        };
+        let known = |id: EventId| u32::try_from(id.0).ok().filter(|&event| recorded.is_event(event));
         let mut pairs = Vec::with_capacity(goal.order.len());
         for &(first, second) in &goal.order {
             pairs.push((known(first)?, known(second)?));
@@ -96,7 +94,7 @@ impl Pattern {
         };
         happened(sees)
             && happened(recorded.life[index(event)])
-            && self.before(event).all(|first| happened(first))
+            && self.before(event).all(happened)
             && recorded.gate_is_open(done, event)
     }
 }

@@ -183,6 +183,30 @@ fn a_budget_is_kept() {
 }
 
 #[test]
+fn a_goal_deep_in_a_long_trace_is_near_all_the_same() {
+    // Threads increment a counter in turns: every read depends on all that happened before.
+    let turns = |count: usize, threads: &[u32]| {
+        let turn = |t: u32| format!("{t}:b {t}:acq(l) {t}:r(n) {t}:w(n) {t}:rel(l) {t}:e ");
+        threads.iter().cycle().take(count).map(|&thread| turn(thread)).collect::<String>()
+    };
+    let search = |between: &[u32]| {
+        let block = "1:b@B 1:acq(l) 1:r(x)@e1 1:rel(l) 1:acq(l) 1:w(x)@e2 1:rel(l) 1:e ";
+        let other = "2:b 2:acq(l) 2:w(x)@f 2:rel(l) 2:e ";
+        let all = turns(5_000, &[0, 1, 2, 3]);
+        let (events, goal) = read(&(all.clone() + block + &turns(10, between) + other + &all), "e1 f e2");
+        let (outcome, steps) = Recorded::new(&Config::default(), &events).search(&goal, ENOUGH);
+        assert!(steps < 500, "{steps} steps");
+        if let Outcome::Found(schedule) = &outcome {
+            assert_eq!(verify(&Config::default(), &events, schedule, &goal), Ok(()));
+        }
+        outcome
+    };
+    assert!(matches!(search(&[2, 3]), Outcome::Found(_)));
+    // What thread 2 reads before f, thread 1 writes after the block.
+    assert_eq!(search(&[1, 2]), Outcome::None);
+}
+
+#[test]
 fn events_that_are_none_are_in_no_schedule() {
     let (events, goal) = read("1:skip@e1 1:b@B 1:w(x)@f", "e1 f");
     assert_eq!(search(&events, &goal), Outcome::None);

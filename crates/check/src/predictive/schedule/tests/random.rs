@@ -20,6 +20,13 @@ struct View {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Diverged;
 
+/// Who holds which locks, and who waits for one.
+#[derive(Default)]
+struct Locks {
+    held: Vec<(ThreadId, LockId, Mode)>,
+    waiting: Vec<(ThreadId, LockId)>,
+}
+
 struct Enumeration<'a> {
     events: &'a [Event],
     recorded_views: Vec<View>,
@@ -83,9 +90,8 @@ impl<'a> Enumeration<'a> {
         view
     }
 
-    /// Who holds which locks, and who waits for one.
-    fn locks(&self, schedule: &[usize]) -> (Vec<(ThreadId, LockId, Mode)>, Vec<(ThreadId, LockId)>) {
-        let (mut held, mut waiting) = (Vec::new(), Vec::new());
+    fn locks(&self, schedule: &[usize]) -> Locks {
+        let Locks { mut held, mut waiting } = Locks::default();
         for &event in schedule {
             let me = self.thread(event);
             if let Some(at) = waiting.iter().position(|&(thread, _)| thread == me) {
@@ -102,7 +108,7 @@ impl<'a> Enumeration<'a> {
                 _ => {}
             }
         }
-        (held, waiting)
+        Locks { held, waiting }
     }
 
     fn is_possible(&self, schedule: &[usize], event: usize) -> bool {
@@ -136,7 +142,7 @@ impl<'a> Enumeration<'a> {
         {
             return false;
         }
-        let (held, waiting) = self.locks(schedule);
+        let Locks { held, waiting } = self.locks(schedule);
         let others_hold = |lock: LockId, mode: Mode| {
             held.iter().any(|&(t, l, m)| {
                 t != thread && l == lock && (m == Mode::Exclusive || mode == Mode::Exclusive)
