@@ -51,13 +51,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         let truth = enumerate(&events, &LIMITS);
         columns[at].accesses += events.iter().filter(|event| is_access(event)).count();
         columns[at].count(truth.as_ref());
-        if let Some(truth) = truth.filter(|truth| !truth.deadlock_possible) {
+        if let Some(truth) = truth {
             trials.iter_mut().for_each(|trial| trial.judge(at, seed, &events, &truth));
         }
     }
     print(&columns, &trials, start.elapsed());
-    let broken: Vec<String> = trials.iter().flat_map(|trial| trial.broken(&columns)).collect();
-    ensure!(broken.is_empty(), "{}", broken.join("\n"));
+    let broken: Vec<String> = trials.iter().flat_map(Trial::broken).collect();
+    ensure!(broken.is_empty(), "bounds are broken\n{}", broken.join("\n"));
     ensure!(columns.iter().all(|programs| programs.judged >= 200), "too few programs to mean anything");
     Ok(())
 }
@@ -76,9 +76,9 @@ struct Programs {
     deadlock: u64,
     /// The others.
     judged: u64,
-    /// Those of them that are not atomic, per [`Sense`].
-    not_atomic: [u64; 2],
-    /// Of the others: units that are violable, and those of them with a schedule.
+    not_conflict_atomic: u64,
+    not_view_atomic: u64,
+    /// Of those: units that are violable, and those of them with a schedule.
     violable: usize,
     schedulable: usize,
 }
@@ -94,9 +94,8 @@ impl Programs {
             Some(truth) if truth.deadlock_possible => self.deadlock += 1,
             Some(truth) => {
                 self.judged += 1;
-                for sense in [Sense::Conflict, Sense::View] {
-                    self.not_atomic[sense as usize] += u64::from(!sense.is_atomic(truth));
-                }
+                self.not_conflict_atomic += u64::from(!truth.conflict_atomic);
+                self.not_view_atomic += u64::from(!truth.view_atomic);
                 self.violable += truth.violable.len();
                 self.schedulable += truth.schedulable.len();
             }
@@ -104,25 +103,31 @@ impl Programs {
     }
 }
 
-/// In which sense a checker says atomic.
+/// What a checker judges.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sense {
     Conflict,
     View,
+    Deadlock,
 }
 
 impl Sense {
     fn of(checker: &str) -> Sense {
-        match checker.ends_with("-view") || checker.starts_with("blocks") {
-            true => Sense::View,
-            false => Sense::Conflict,
+        match checker {
+            "deadlock" => Sense::Deadlock,
+            "commit-node-view" | "blocks" | "blocks-exact" => Sense::View,
+            _ => Sense::Conflict,
         }
     }
 
-    fn is_atomic(self, truth: &Truth) -> bool {
+    /// Whether the program is fine. None if that is not the question: atomicity is judged only where there
+    /// is no deadlock.
+    fn is_fine(self, truth: &Truth) -> Option<bool> {
         match self {
-            Sense::Conflict => truth.conflict_atomic,
-            Sense::View => truth.view_atomic,
+            Sense::Deadlock => Some(!truth.deadlock_possible),
+            _ if truth.deadlock_possible => None,
+            Sense::Conflict => Some(truth.conflict_atomic),
+            Sense::View => Some(truth.view_atomic),
         }
     }
 
@@ -130,6 +135,7 @@ impl Sense {
         match self {
             Sense::Conflict => "conflict",
             Sense::View => "view",
+            Sense::Deadlock => "all programs",
         }
     }
 }
@@ -158,49 +164,61 @@ struct Trial {
     entry: &'static Entry,
     sense: Sense,
     /// Per column.
-    missed: [u64; Column::ALL.len()],
-    false_alarms: [u64; Column::ALL.len()],
-    /// The checker says nothing.
-    silent: bool,
-    /// Per column, the first wrong verdict that there must not be, shrunk.
-    examples: [Option<String>; Column::ALL.len()],
+    scores: [Score; Column::ALL.len()],
+}
+
+/// How a checker did in one column.
+#[derive(Default)]
+struct Score {
+    /// Programs that are fine.
+    fine: u64,
+    missed: u64,
+    false_alarms: u64,
+    /// The checker gave up.
+    undecided: u64,
+    /// The first wrong verdict that there must not be, shrunk.
+    example: Option<String>,
+}
+
+impl Score {
+    fn false_alarm_percent(&self) -> f64 {
+        100.0 * self.false_alarms as f64 / self.fine.max(1) as f64
+    }
 }
 
 impl Trial {
     fn new(entry: &'static Entry) -> Trial {
-        let (missed, false_alarms) = Default::default();
-        let sense = Sense::of(entry.info.name);
-        Trial { entry, sense, missed, false_alarms, silent: false, examples: Default::default() }
+        Trial { entry, sense: Sense::of(entry.info.name), scores: Default::default() }
     }
 
     fn judge(&mut self, at: usize, seed: u64, events: &[Event], truth: &Truth) {
-        let Some(alarm) = alarms(self.entry, events) else {
-            self.silent = true;
+        let Some(fine) = self.sense.is_fine(truth) else { return };
+        let score = &mut self.scores[at];
+        score.fine += u64::from(fine);
+        let Some(alarm) = self.sense.alarms(self.entry, events) else {
+            score.undecided += 1;
             return;
         };
-        let atomic = self.sense.is_atomic(truth);
-        self.missed[at] += u64::from(!atomic && !alarm);
-        self.false_alarms[at] += u64::from(atomic && alarm);
+        score.missed += u64::from(!fine && !alarm);
+        score.false_alarms += u64::from(fine && alarm);
         let bound = bound(self.entry.info.name, Column::ALL[at]);
-        let never = if atomic { bound.false_alarms == Some(0.0) } else { bound.missed == Some(0) };
-        if alarm == atomic && never && self.examples[at].is_none() {
-            let events = self.shrink(events, alarm);
+        let never = if fine { bound.false_alarms == Some(0.0) } else { bound.missed == Some(0) };
+        if alarm == fine && never && score.example.is_none() {
             let what = if alarm { "false alarm" } else { "miss" };
-            let program = notation::show(&events, &Names::default());
-            self.examples[at] =
-                Some(format!("  {what}, column {}, seed {seed}: {program}", Column::ALL[at].name()));
+            let program = notation::show(&self.shrink(events, alarm), &Names::default());
+            self.scores[at].example = Some(format!("  {what} with seed {seed}: {program}"));
         }
     }
 
     /// The smallest program found, by leaving out one or two events, of which the verdict is still as wrong.
     fn shrink(&self, events: &[Event], alarm: bool) -> Vec<Event> {
         let still_wrong = |events: &[Event]| {
-            let mut checked = events.to_vec();
-            let mut discipline = Wellformed::new(Discipline::Strict);
-            discipline.check(EventId(0), &mut checked, &Names::default()).is_ok()
-                && enumerate(events, &LIMITS)
-                    .is_some_and(|truth| !truth.deadlock_possible && self.sense.is_atomic(&truth) == alarm)
-                && alarms(self.entry, events) == Some(alarm)
+            let (events, names) = notation::parse(&notation::show(events, &Names::default()));
+            let mut checked = events.clone();
+            Wellformed::new(Discipline::Strict).check(EventId(0), &mut checked, &names).is_ok()
+                && checked == events
+                && enumerate(&events, &LIMITS).and_then(|truth| self.sense.is_fine(&truth)) == Some(alarm)
+                && self.sense.alarms(self.entry, &events) == Some(alarm)
         };
         let mut events = events.to_vec();
         'smaller: loop {
@@ -222,38 +240,37 @@ impl Trial {
         }
     }
 
-    fn false_alarm_percent(&self, at: usize, programs: &Programs) -> f64 {
-        let atomic = programs.judged - programs.not_atomic[self.sense as usize];
-        100.0 * self.false_alarms[at] as f64 / atomic.max(1) as f64
-    }
-
-    fn broken(&self, columns: &[Programs]) -> Vec<String> {
+    /// The bounds that it breaks.
+    fn broken(&self) -> Vec<String> {
         let mut broken = Vec::new();
-        for (at, (column, programs)) in Column::ALL.into_iter().zip(columns).enumerate() {
-            let bound = bound(self.entry.info.name, column);
-            let percent = self.false_alarm_percent(at, programs);
-            let misses = bound.missed.is_some_and(|most| self.missed[at] > most);
+        for (column, score) in Column::ALL.into_iter().zip(&self.scores) {
+            let (name, column_name) = (self.entry.info.name, column.name());
+            let bound = bound(name, column);
+            let (missed, percent) = (score.missed, score.false_alarm_percent());
+            let misses = bound.missed.is_some_and(|most| missed > most);
             if misses || bound.false_alarms.is_some_and(|most| percent > most) {
-                let (name, missed) = (self.entry.info.name, self.missed[at]);
-                let column = column.name();
-                broken.push(format!(
-                    "{name} breaks its bound on {column}: {missed} missed, {percent:.2}% false alarms"
-                ));
-                broken.extend(self.examples[at].clone());
+                broken.push(format!("{name} on {column_name}: {missed} missed, {percent:.2}% false alarms"));
+                broken.extend(score.example.clone());
             }
         }
         broken
     }
 }
 
-/// Whether the checker predicts a violation; none if it tells nothing.
-fn alarms(entry: &Entry, events: &[Event]) -> Option<bool> {
-    let config = Config::default();
-    let mut out = Findings::all_instances(&config);
-    let mut checker = (entry.new)(&config);
-    checker.events(EventId(0), events, &mut out);
-    checker.finish(&mut out);
-    None
+impl Sense {
+    /// Whether the checker finds something; none if it gave up before it did.
+    fn alarms(self, entry: &Entry, events: &[Event]) -> Option<bool> {
+        let config = Config::default();
+        let mut out = Findings::all_instances(&config);
+        let mut checker = (entry.new)(&config);
+        checker.events(EventId(0), events, &mut out);
+        checker.finish(&mut out);
+        let found = match self {
+            Sense::Deadlock => !out.predicted.deadlocks.is_empty(),
+            Sense::Conflict | Sense::View => !out.predicted.violations.is_empty(),
+        };
+        (found || !out.effort.is_stopped()).then_some(found)
+    }
 }
 
 fn print(columns: &[Programs], trials: &[Trial], took: Duration) {
@@ -268,21 +285,19 @@ fn print(columns: &[Programs], trials: &[Trial], took: Duration) {
     row("accesses per program", columns.iter().map(|p| format!("{:.1}", average(p))).collect());
     row("with deadlock, counted apart", count(|p| p.deadlock.to_string()));
     row("too large, left out", count(|p| p.too_large.to_string()));
-    row("not conflict-atomic", count(|p| p.not_atomic[0].to_string()));
-    row("not view-atomic", count(|p| p.not_atomic[1].to_string()));
+    row("not conflict-atomic", count(|p| p.not_conflict_atomic.to_string()));
+    row("not view-atomic", count(|p| p.not_view_atomic.to_string()));
     row("violable units", count(|p| p.violable.to_string()));
     row("  with a schedule", count(|p| p.schedulable.to_string()));
-    println!("\nmissed; false alarms in percent of the atomic programs");
+    println!("\nmissed; false alarms in percent of the programs that are fine");
     for trial in trials {
-        let name = format!("{} ({})", trial.entry.info.name, trial.sense.name());
-        if trial.silent {
-            println!("{name:<36}says nothing");
-            continue;
-        }
-        let cell = |(at, programs): (usize, &Programs)| {
-            format!("{}; {:.2}%", trial.missed[at], trial.false_alarm_percent(at, programs))
+        let cell = |score: &Score| {
+            let undecided =
+                if score.undecided > 0 { format!("?{} ", score.undecided) } else { String::new() };
+            format!("{undecided}{}; {:.2}%", score.missed, score.false_alarm_percent())
         };
-        row(&name, columns.iter().enumerate().map(cell).collect());
+        let name = format!("{} ({})", trial.entry.info.name, trial.sense.name());
+        row(&name, trial.scores.iter().map(cell).collect());
     }
     println!("\n{:.1} s", took.as_secs_f64());
 }

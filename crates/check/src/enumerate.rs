@@ -9,7 +9,8 @@
 //! Definitions are those of "Common ground" in the design of the predictive algorithms. Units: a
 //! transaction; an outermost critical section outside of every transaction; a single event outside
 //! both. Fork, join and barrier end a unit: fork and barrier are its last event, join is the first of
-//! the next. A transaction inside a critical section makes the rest of that two units. Data conflicts
+//! the next. A transaction inside a critical section makes the rest of that two units, and a wait outside of
+//! transactions leaves its section. Data conflicts
 //! order units, and so do threads, fork, join and barriers; locks only decide what is possible.
 //!
 //! The method is explicit search of states, each visited once. A state is how far each thread is, and what

@@ -274,8 +274,10 @@ fn unit_of(events: &[Event]) -> Vec<usize> {
         let own: Vec<usize> = (0..i).filter(|&j| events[j].thread == event.thread).collect();
         let count = |wanted: fn(Op) -> bool| own.iter().filter(|&&j| wanted(events[j].op)).count();
         let in_block = count(|op| matches!(op, Op::Begin(_))) > count(|op| op == Op::End);
-        let in_section =
-            count(|op| matches!(op, Op::Acquire(..))) > count(|op| matches!(op, Op::Release(..)));
+        let sections = count(|op| matches!(op, Op::Acquire(..))) - count(|op| matches!(op, Op::Release(..)));
+        // A wait leaves one of them, up to the next event.
+        let waits = own.last().is_some_and(|&last| matches!(events[last].op, Op::Wait(_)));
+        let in_section = sections > usize::from(waits);
         let starts = match event.op {
             Op::Join(_) => true,
             Op::Begin(_) if !in_block => true,

@@ -367,16 +367,18 @@ mod tests {
     use atomvet_trace::{EventId, Names};
 
     use super::*;
+    use crate::notation::{parse, show};
 
     #[test]
     fn programs_are_well_formed_and_complete() {
         for seed in 0..2000 {
             for column in Column::ALL {
                 let events = program(column, Operations::Rich, seed);
-                let mut checked = events.clone();
-                let result =
-                    Wellformed::new(Discipline::Strict).check(EventId(0), &mut checked, &Names::default());
-                assert!(result.is_ok(), "{result:?} in {events:?}");
+                // Errors name things, so they must have names.
+                let (unchecked, names) = parse(&show(&events, &Names::default()));
+                let mut checked = unchecked.clone();
+                let result = Wellformed::new(Discipline::Strict).check(EventId(0), &mut checked, &names);
+                assert!(result.is_ok() && checked == unchecked, "{result:?} in {}", show(&unchecked, &names));
                 let count = |op: fn(&Op) -> bool| events.iter().filter(|event| op(&event.op)).count();
                 assert_eq!(count(|op| matches!(op, Op::Begin(_))), count(|op| *op == Op::End));
                 let acquires = count(|op| matches!(op, Op::Acquire(..)));

@@ -372,18 +372,21 @@ fn episodes(moments: &[Moment]) -> Vec<Option<usize>> {
 /// [ … ]                 a transaction        acq(l) … rel(l)   a critical section outside
 /// fork, barrier         the last event of their unit           join   the first of the next one
 /// acq(l) … [ … ] … rel(l)     three units: what is around the transaction are pieces of the section
+/// acq(l) … wait(l) … rel(l)   two sections
 /// ```
 fn divide(moments: &mut [Moment]) {
     #[derive(Clone, Copy, Default)]
     struct Inside {
         blocks: usize,
         sections: usize,
+        waits: bool,
         unit: Option<usize>,
     }
     let mut inside = [Inside::default(); MOST_THREADS];
     let mut units = 0;
     for moment in moments {
         let this = &mut inside[moment.thread];
+        this.sections += usize::from(std::mem::take(&mut this.waits));
         match moment.op {
             Op::Join(_) => this.unit = None,
             Op::Begin(_) => {
@@ -406,7 +409,10 @@ fn divide(moments: &mut [Moment]) {
                     this.unit = None;
                 }
             }
-            Op::Release(..) => this.sections = this.sections.saturating_sub(1),
+            Op::Release(..) | Op::Wait(_) => {
+                this.sections = this.sections.saturating_sub(1);
+                this.waits = matches!(moment.op, Op::Wait(_));
+            }
             _ => {}
         }
         if this.blocks == 0 && this.sections == 0 {

@@ -137,6 +137,9 @@ fn locks_that_are_shared_reentered_or_waited_for() {
     check(&format!("{reentered} 2:acq(l) 2:w(x) 2:rel(l)"), ATOMIC, &[], &[]);
     let waits = "1:b 1:acq(l) 1:r(x) 1:wait(l) 1:w(x) 1:rel(l) 1:e";
     check(&format!("{waits} 2:acq(l) 2:w(x) 2:rel(l)"), &[], &[0], &[0]);
+    // Outside of transactions, these are two critical sections.
+    check("1:acq(l) 1:r(x) 1:wait(l) 1:w(x) 1:rel(l) 2:acq(l) 2:w(x) 2:rel(l)", ATOMIC, &[], &[]);
+    check("1:acq(l) 1:wait(l) 1:r(x) 1:w(x) 1:rel(l) 2:w(x)", &[], &[2], &[2]);
 }
 
 #[test]
@@ -169,8 +172,7 @@ fn what_is_too_large_is_refused() {
 #[test]
 fn the_search_agrees_with_one_interleaving_after_the_other() {
     let mut judged = [0; 6];
-    let seeds = std::env::var("SEEDS").map_or(2500, |s| s.parse().unwrap());
-    for seed in 0..seeds {
+    for seed in 0..1500 {
         let column = Column::ALL[seed as usize % 5];
         let operations = if seed / 5 % 2 == 0 { Operations::Plain } else { Operations::Rich };
         let mut events = program(column, operations, seed);
@@ -181,7 +183,7 @@ fn the_search_agrees_with_one_interleaving_after_the_other() {
             accesses += u64::from(is_access);
             !is_access || (accesses + seed) % 5 < 3
         });
-        let Some(expected) = naive(&events, 400) else { continue };
+        let Some(expected) = naive(&events, 300) else { continue };
         let truth = enumerate(&events, &Limits::default());
         assert_eq!(truth.as_ref(), Some(&expected), "{}", show(&events, &Default::default()));
         let counts = [
@@ -194,6 +196,5 @@ fn the_search_agrees_with_one_interleaving_after_the_other() {
         ];
         judged.iter_mut().zip(counts).for_each(|(sum, counts)| *sum += usize::from(counts));
     }
-    println!("{judged:?}");
-    assert!(judged.iter().all(|&count| count >= 10), "too few of a kind: {judged:?}");
+    assert!(judged.iter().all(|&count| count >= 5), "too few of a kind: {judged:?}");
 }
