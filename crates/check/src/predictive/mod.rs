@@ -25,6 +25,7 @@ pub mod predicted;
 pub mod races;
 pub mod recorder;
 pub mod reduction;
+pub mod schedule;
 pub mod stacks;
 
 use atomvet_trace::{Event, EventId, Mode, ThreadId, VarId};
