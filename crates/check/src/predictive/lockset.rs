@@ -107,6 +107,19 @@ impl Common {
         }
     }
 
+    /// These locks; none while that means all.
+    pub fn known(&self) -> impl Iterator<Item = LockId> + '_ {
+        let known: &[LockId] = if let Common::Only(locks) = self { locks } else { &[] };
+        known.iter().copied()
+    }
+
+    /// A lock turns out not to be held by all.
+    pub fn lose(&mut self, lock: LockId) {
+        if let Common::Only(locks) = self {
+            locks.retain(|&other| other != lock);
+        }
+    }
+
     /// Whether something was seen, and no lock is common to all of it.
     pub fn is_empty(&self) -> bool {
         *self == Common::Only(Vec::new())
