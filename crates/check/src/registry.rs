@@ -30,7 +30,7 @@ pub const CHECKERS: &[Entry] = &[
     predictive::<reduction::Reduction>(),
     predictive::<reduction::ReductionMultiLockset>(),
     predictive::<reduction::ReductionCommonLock>(),
-    predictive::<atomizer::Atomizer>(),
+    observed::<atomizer::Atomizer>(),
     predictive::<deadlock::Deadlock>(),
 ];
 

@@ -172,6 +172,8 @@ impl Recorder {
             outer: thread.stack,
             start: thread.steps,
             end: u32::MAX,
+            released: here.at,
+            release_site: here.site,
         };
         thread.steps += 1;
         let id = SectionId(self.execution.stacks.sections().len() as u32);
@@ -182,7 +184,7 @@ impl Recorder {
     fn release(&mut self, here: Here, lock: LockId, mode: Mode) {
         let Recorder { threads, execution, .. } = self;
         let Some(thread) = threads.get_mut(here.thread.index()) else { return };
-        if let Some((rest, _)) = execution.stacks.leave(thread.stack, lock, mode, thread.steps) {
+        if let Some((rest, _)) = execution.stacks.leave(thread.stack, lock, mode, thread.steps, here) {
             thread.stack = rest;
             thread.steps += 1;
         }

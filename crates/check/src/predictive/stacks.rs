@@ -12,6 +12,7 @@ use atomvet_trace::{EventId, LockId, Mode, SiteId, ThreadId};
 use rustc_hash::FxHashMap;
 
 use super::periods::PeriodId;
+use crate::Here;
 
 /// A critical section: one acquire to its release.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +35,10 @@ pub struct Section {
     pub start: u32,
     /// The release, or the largest number if there is none.
     pub end: u32,
+    /// The release in the trace, if there is one; the acquire otherwise.
+    pub released: EventId,
+    /// The release in the source, if there is one; the acquire otherwise.
+    pub release_site: SiteId,
 }
 
 /// A section of an execution.
@@ -116,6 +121,7 @@ impl Stacks {
         lock: LockId,
         mode: Mode,
         end: u32,
+        here: Here,
     ) -> Option<(StackId, SectionId)> {
         let mut above = Vec::new();
         let mut at = stack;
@@ -124,6 +130,7 @@ impl Stacks {
             let section = &mut self.sections[top.0 as usize];
             if section.lock == lock && section.mode == mode {
                 section.end = end;
+                (section.released, section.release_site) = (here.at, here.site);
                 let rest = above.iter().rev().fold(below, |stack, &section| self.push(stack, section));
                 return Some((rest, top));
             }
