@@ -10,12 +10,13 @@
 use std::ops::Range;
 
 use atomvet_trace::{LockId, Mode, ThreadId};
+use rustc_hash::FxHashSet;
 
 use super::locksets::{LockSetId, LockSets};
 use crate::predictive::Execution;
 use crate::predictive::execution::{Access, LocationId, Touch, Unit, UnitKind};
 use crate::predictive::periods::PeriodId;
-use crate::predictive::stacks::exclusive;
+use crate::predictive::stacks::{PathId, exclusive};
 
 /// What an access is in its unit.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -113,6 +114,8 @@ pub(in crate::predictive) struct Accesses<'a> {
     pub(in crate::predictive) by_class: Vec<u32>,
     /// All critical sections, by lock, thread and position.
     sections: Vec<Use>,
+    /// The pairs of locks of which somebody takes the second while holding the first.
+    nestings: FxHashSet<(LockId, LockId)>,
     /// Per unit, whether its critical sections are nested in each other.
     pub(in crate::predictive) is_nested: Vec<bool>,
 }
@@ -139,6 +142,7 @@ impl<'a> Accesses<'a> {
             in_order: Vec::new(),
             by_class: Vec::new(),
             sections,
+            nestings: nestings(execution),
             is_nested: execution.units.iter().map(|unit| is_nested(execution, unit)).collect(),
         };
         accesses.sections.sort_unstable();
@@ -289,6 +293,11 @@ impl<'a> Accesses<'a> {
         gaps
     }
 
+    /// Whether somebody takes one of these locks while holding another one.
+    pub(in crate::predictive) fn takes_under(&self, outer: LockId, inner: LockSetId) -> bool {
+        self.locksets.locks(inner).iter().any(|&(lock, _)| self.nestings.contains(&(outer, lock)))
+    }
+
     /// Whether a thread, between two of its steps, takes a lock that cannot be had while somebody holds these.
     pub(in crate::predictive) fn needs(&self, thread: ThreadId, steps: Range<u32>, holding: LockSetId) -> bool {
         self.uses(thread, steps, holding).next().is_some()
@@ -398,6 +407,17 @@ fn by_thread(execution: &Execution) -> Vec<Vec<&Unit>> {
         threads[unit.thread.index()].push(unit);
     }
     threads
+}
+
+fn nestings(execution: &Execution) -> FxHashSet<(LockId, LockId)> {
+    let stacks = &execution.stacks;
+    let paths = (0..stacks.path_count() as u32).map(PathId);
+    paths
+        .flat_map(|path| {
+            let inner = stacks.locks(path).next();
+            stacks.locks(path).skip(1).filter_map(move |(outer, _)| Some((outer, inner?.0)))
+        })
+        .collect()
 }
 
 /// No section of the unit outlives one that was held when it was entered.

@@ -95,6 +95,7 @@ impl Pairs {
         for holding in accesses.gaps(first, second) {
             let pair = Pair { accesses, unit, first, second, holding };
             let groups1 = accesses.groups(e1.location);
+            let mut may_interlock = None;
             for group2 in accesses.groups(e2.location) {
                 self.steps += 2;
                 if !pair.is_open(group2, second) {
@@ -102,7 +103,9 @@ impl Pairs {
                 }
                 if let Ok(same) = groups1.binary_search_by_key(&group2.thread, |group| group.thread) {
                     found.extend(pair.in_one_thread(&groups1[same], group2, &mut self.steps));
-                    found.extend(pair.interlocked(&groups1[same], group2, &mut self.steps));
+                    if *may_interlock.get_or_insert_with(|| pair.may_interlock(&mut self.steps)) {
+                        found.extend(pair.interlocked(&groups1[same], group2, &mut self.steps));
+                    }
                 }
                 if pair.has_order_of_threads() {
                     for group1 in groups1.iter().filter(|group| group.thread != group2.thread) {
@@ -127,12 +130,8 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// Whether a partner of an end might be in the group and have the locks it needs.
     fn is_open(&self, group: &Group, end: u32) -> bool {
-        let role = self.accesses.role(end);
-        let open = |kind| self.accesses.is_open(group, kind, self.holding);
-        group.thread != self.unit.thread
-            && (open(Partner::LastWrite) || role.is_last_write() && open(Partner::UninitialisedRead))
+        group.thread != self.unit.thread && is_open(self.accesses, group, end, self.holding)
     }
 
     /// Whether units of several threads can be in an order, besides those of one.
@@ -233,14 +232,23 @@ impl Pair<'_> {
         None
     }
 
+    /// Whether somebody might be interlocked with the pair: takes a lock that is held all the time, while
+    /// holding one that is held at some time only.
+    fn may_interlock(&self, steps: &mut u64) -> bool {
+        let Pair { accesses, unit, first, second, holding } = *self;
+        let stacks = &accesses.execution.stacks;
+        let (e1, e2) = (accesses.access(first), accesses.access(second));
+        let entered = accesses.execution.entered_in(unit).iter().copied();
+        let between =
+            entered.filter(|&section| (e1.step..e2.step).contains(&stacks.section(section).start));
+        let mut some_time = stacks.held(e1.stack).chain(between).inspect(|_| *steps += 1);
+        some_time.any(|section| accesses.takes_under(stacks.section(section).lock, holding))
+    }
+
     /// The first access of a unit enclosed, and the second of the judged unit enclosed in the other,
     /// where neither can be enclosed as a whole.
     fn interlocked(&self, group1: &Group, group2: &Group, steps: &mut u64) -> Option<(u64, Sketch)> {
         let Pair { accesses, unit, first, second, holding } = *self;
-        if holding == LockSetId::EMPTY {
-            // Then the other can be enclosed as a whole.
-            return None;
-        }
         let of_first = accesses.concurrent_accesses(group1, unit.period);
         for &f1 in accesses.concurrent_accesses(group2, unit.period) {
             *steps += 2;
@@ -286,6 +294,28 @@ impl Pair<'_> {
     }
 }
 
+/// Whether a partner of an end might be in the group and have the locks it needs.
+fn is_open(accesses: &Accesses<'_>, group: &Group, end: u32, holding: LockSetId) -> bool {
+    let open = |kind| accesses.is_open(group, kind, holding);
+    open(Partner::LastWrite) || accesses.role(end).is_last_write() && open(Partner::UninitialisedRead)
+}
+
+/// Whether both accesses might have a partner in other threads that can be there in one of the gaps.
+pub(in crate::predictive) fn can_be_left(
+    accesses: &Accesses<'_>,
+    unit: &Unit,
+    first: u32,
+    second: u32,
+    gaps: &[LockSetId],
+) -> bool {
+    let has_partner = |end: u32, holding: LockSetId| {
+        let mut groups = accesses.groups(accesses.access(end).location).iter();
+        groups.any(|group| group.thread != unit.thread && is_open(accesses, group, end, holding))
+    };
+    gaps.iter().any(|&holding| has_partner(first, holding))
+        && gaps.iter().any(|&holding| has_partner(second, holding))
+}
+
 /// Whether the order of two ends of units matters to what others see.
 pub(in crate::predictive) fn conflict(accesses: &Accesses<'_>, one: u32, other: u32) -> bool {
     let (role, role2) = (accesses.role(one), accesses.role(other));
@@ -297,7 +327,7 @@ pub(in crate::predictive) fn conflict(accesses: &Accesses<'_>, one: u32, other: 
 
 /// The uninitialised reads and last writes of a unit; of those that differ in nothing but their place, the
 /// first and the last, which are the best for enclosing others.
-fn ends(accesses: &Accesses<'_>, unit: &Unit) -> Vec<u32> {
+pub(in crate::predictive) fn ends(accesses: &Accesses<'_>, unit: &Unit) -> Vec<u32> {
     let mut ends: Vec<u32> = Vec::new();
     let mut seen = FxHashMap::default();
     for number in unit.accesses.clone().filter(|&number| accesses.role(number).is_end()) {
