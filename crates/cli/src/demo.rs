@@ -29,15 +29,13 @@ const BANK: Story = Story {
 A bank with three tellers, recorded while it ran. Every access of the balance is under the lock, so
 there is no data race. But deposit takes the lock twice, once to read and once to write:
 ",
-    next: "\
-   atomvet demo --trace > bank.std               keep the trace
+    next: "   atomvet demo --trace > bank.std               keep the trace
    atomvet check bank.std                        check it: exit status 1, because something is not atomic
    atomvet check --algo all --verify bank.std    every algorithm, every witness confirmed independently
    atomvet compare bank.std                      the algorithms side by side
    atomvet refine bank.std                       which blocks were atomic and which not: a specification
    atomvet demo --predict                        a run in which nothing went wrong, and what could have
-   atomvet explain serializable                  what the words mean
-",
+   atomvet explain serializable                  what the words mean",
 };
 
 /// A violation that did not happen.
@@ -48,14 +46,12 @@ const VECTOR: Story = Story {
 A run in which nothing went wrong: one thread copied a vector, then another one emptied it. The constructor
 asks for the size under the vector's lock, gives the lock back, and takes it again to copy the elements:
 ",
-    next: "\
-   atomvet demo --predict --trace > vector.std            keep the trace
+    next: "   atomvet demo --predict --trace > vector.std            keep the trace
    atomvet check vector.std                               what happened was serializable: exit status 0
    atomvet check --predict --schedules shown vector.std   what could have happened, and a trace that shows it
    atomvet check shown/*.std                              the same block, observed
    atomvet check --algo predictive vector.std             every algorithm that predicts
-   atomvet explain strengths                              how sure a finding is
-",
+   atomvet explain strengths                              how sure a finding is",
 };
 
 /// Options of `demo`.
@@ -102,6 +98,6 @@ fn tell(story: &Story, predict: bool) -> anyhow::Result<String> {
     let command = if predict { "atomvet check --predict" } else { "atomvet check" };
     let _ = writeln!(text, "\nThis is what `{command}` says about it:\n");
     text.push_str(&text::report(&examined, usize::MAX));
-    let _ = writeln!(text, "\nWhat to try next:\n{}", story.next.trim_end());
+    let _ = writeln!(text, "\nWhat to try next:\n{}", story.next);
     Ok(text)
 }
