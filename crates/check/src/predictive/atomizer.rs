@@ -30,7 +30,8 @@ use atomvet_trace::{LockId, Mode, RegionId, ThreadId, VarId};
 use super::lockset::{Common, Held, exclusively, in_any_mode};
 use super::predicted::{Moment, Pattern, Reason};
 use crate::{
-    Access, Blame, Block, Channel, ChannelKind, Config, Findings, Here, Info, Kind, Observed, Rules, Stats, Strength,
+    Access, Blame, Block, Channel, ChannelKind, Config, Findings, Here, Info, Kind, Observed, Rules, Stats,
+    Strength,
 };
 
 /// The checker `atomizer`.

@@ -176,7 +176,8 @@ impl<'a> Search<'a> {
         while let Some(index) = to_look_at.pop() {
             let want = &mut self.wants[index as usize];
             let held = self.locksets.locks(want.held);
-            let is_met = holding[want.lock.index()] > 0 && held.iter().any(|(lock, _)| wanting[lock.index()] > 0);
+            let is_met =
+                holding[want.lock.index()] > 0 && held.iter().any(|(lock, _)| wanting[lock.index()] > 0);
             if is_met || !want.alive {
                 continue;
             }
@@ -206,7 +207,8 @@ impl<'a> Search<'a> {
         while !roots.is_empty() && *lengths.start() <= threads {
             let mut longer = Vec::new();
             for (done, &root) in roots.iter().enumerate() {
-                let progress = Done { what: "lock orders examined", done: done as u64, of: roots.len() as u64 };
+                let progress =
+                    Done { what: "lock orders examined", done: done as u64, of: roots.len() as u64 };
                 match self.cycles_from(root, &lengths, progress, effort, out) {
                     Searched::Exhausted => {}
                     Searched::Cut => longer.push(root),

@@ -69,7 +69,9 @@ impl BothMovers {
             }
         }
         let meets_nobody = |known: &Option<Use>| {
-            known.as_ref().is_none_or(|known| !known.several_threads || !known.exclusive || !known.around.is_empty())
+            known
+                .as_ref()
+                .is_none_or(|known| !known.several_threads || !known.exclusive || !known.around.is_empty())
         };
         BothMovers { both: uses.iter().map(meets_nobody).collect() }
     }

@@ -12,9 +12,9 @@
 //! *Guarantee*: each test calls every access racy that pairwise does, and pairwise is exact with respect to
 //! locks, fork, join and barriers.
 //!
-//! *Beyond the papers*: for all three tests, an access counts only if it is *contended*, that is if
-//! some conflicting access of another thread is neither before nor after it because of fork, join or a
-//! barrier. TSE'06 leaves out only what the first thread does before there is another.
+//! *Beyond the papers*: an access counts only if fork, join and barriers let one of another thread run beside
+//! it: pairwise, one that conflicts; for the lockset tests, any, if two of the variable conflict at all. TSE'06
+//! leaves out only what the first thread does before there is another.
 //!
 //! *Cost*: sorts the accesses, then O(threads · log periods) for each class of accesses that agree in location,
 //! lockset, touch, site and period. Pairs are looked at only for a location that fails the
@@ -80,7 +80,8 @@ struct Class {
     period: PeriodId,
     /// A range of the sorted keys.
     keys: Range<usize>,
-    contended: bool,
+    /// The test takes it into account.
+    counts: bool,
     racy: bool,
 }
 
@@ -111,7 +112,7 @@ pub fn races(
     let locations = execution.locations.len() as u64;
     for keys in keys.chunk_by(|one, other| one.0 == other.0) {
         let mut location = Accesses::new(execution, locksets, keys);
-        location.find_contended();
+        location.find_those_that_count(test);
         let done = Done { what: "variables examined", done: races.shared_locations, of: locations };
         let kept = location.judge(test, done, effort, out);
         races.shared_locations += 1;
@@ -173,7 +174,7 @@ impl<'a> Accesses<'a> {
                 let (.., thread, period, _) = of_class[0];
                 let keys = start..start + of_class.len();
                 start = keys.end;
-                classes.push(Class { thread, period, keys, contended: false, racy: false });
+                classes.push(Class { thread, period, keys, counts: false, racy: false });
             }
             let (_, lockset, _, site, _, _, access) = of_shape[0];
             let touch = execution.accesses[access as usize].touch;
@@ -182,9 +183,8 @@ impl<'a> Accesses<'a> {
         Accesses { execution, locksets, keys, shapes, classes, steps: keys.len() as u64 }
     }
 
-    /// Marks the classes that a conflicting access can run beside, locks aside.
-    fn find_contended(&mut self) {
-        let periods = &self.execution.periods;
+    /// Marks the classes that count.
+    fn find_those_that_count(&mut self, test: RaceTest) {
         let mut touches: Vec<(Touch, Vec<(ThreadId, PeriodId)>)> = Vec::new();
         for shape in &self.shapes {
             let seen = touches.iter().position(|(touch, _)| *touch == shape.touch);
@@ -199,11 +199,24 @@ impl<'a> Accesses<'a> {
             when.sort_unstable();
             when.dedup();
         }
+        self.mark_beside(&touches, Touch::conflicts);
+        if test != RaceTest::Pairwise && self.classes.iter().any(|class| class.counts) {
+            self.mark_beside(&touches, |_, _| true);
+        }
+    }
+
+    /// Marks the classes that something of a touch that matters can run beside.
+    fn mark_beside(
+        &mut self,
+        touches: &[(Touch, Vec<(ThreadId, PeriodId)>)],
+        matters: impl Fn(Touch, Touch) -> bool,
+    ) {
+        let periods = &self.execution.periods;
         for shape in &self.shapes {
-            let others = touches.iter().filter(|(touch, _)| shape.touch.conflicts(*touch));
             for class in &mut self.classes[shape.classes.clone()] {
                 self.steps += 1;
-                class.contended = (others.clone())
+                let mut others = touches.iter().filter(|(touch, _)| matters(shape.touch, *touch));
+                class.counts = others
                     .any(|(_, when)| beside(periods, class.period, when, |when| *when).next().is_some());
             }
         }
@@ -211,7 +224,7 @@ impl<'a> Accesses<'a> {
 
     fn judge(&mut self, test: RaceTest, done: Done, effort: &mut Effort, out: &mut Predicted) -> Keep {
         let (mut at_writes, mut at_all) = (Common::All, Common::All);
-        for shape in self.contended() {
+        for shape in self.counting() {
             let locks = self.locksets.locks(shape.lockset);
             if shape.touch.writes() {
                 at_writes.narrow(exclusively(locks));
@@ -227,8 +240,8 @@ impl<'a> Accesses<'a> {
                 false => at_writes.has_any(in_any_mode(locks)),
             }
         };
-        let reads_or_writes_fail = at_writes.is_empty()
-            || self.contended().any(|shape| !shape.touch.writes() && !protected(shape));
+        let reads_or_writes_fail =
+            at_writes.is_empty() || self.counting().any(|shape| !shape.touch.writes() && !protected(shape));
         match test {
             RaceTest::CommonLock if at_all.is_empty() => self.all_race(out),
             RaceTest::MultiLockset if reads_or_writes_fail => self.all_race(out),
@@ -243,28 +256,27 @@ impl<'a> Accesses<'a> {
         effort.spend(std::mem::take(&mut self.steps), done)
     }
 
-    fn contended(&self) -> impl Iterator<Item = &Shape> {
-        self.shapes.iter().filter(|shape| self.classes[shape.classes.clone()].iter().any(|c| c.contended))
+    fn counting(&self) -> impl Iterator<Item = &Shape> {
+        self.shapes.iter().filter(|shape| self.classes[shape.classes.clone()].iter().any(|c| c.counts))
     }
 
-    /// A lockset test failed: every contended access is racy. Shows one pair, apart if possible.
+    /// A lockset test failed: every access that counts is racy. Shows one pair that conflicts, apart if possible.
     fn all_race(&mut self, out: &mut Predicted) {
         for class in &mut self.classes {
-            class.racy = class.contended;
+            class.racy = class.counts;
         }
-        let size = |shape: &&Shape| self.locksets.locks(shape.lockset).len();
-        let Some(shape) = self.contended().min_by_key(size) else { return };
-        let Some(class) = self.classes[shape.classes.clone()].iter().find(|class| class.contended) else {
-            return;
-        };
-        let conflicting = self.shapes.iter().filter(|other| other.touch.conflicts(shape.touch));
-        let nearest = conflicting
-            .filter_map(|other| {
-                let pair = self.nearest(class, other)?;
+        let mut shapes: Vec<&Shape> = self.counting().collect();
+        shapes.sort_by_key(|shape| self.locksets.locks(shape.lockset).len());
+        let shown = shapes.iter().find_map(|shape| {
+            let conflicting = shapes.iter().filter(|other| other.touch.conflicts(shape.touch));
+            let pairs = conflicting.filter_map(|other| {
+                let mut classes = self.classes[shape.classes.clone()].iter();
+                let pair = classes.find_map(|class| self.nearest(class, other))?;
                 Some((self.locksets.exclude(shape.lockset, other.lockset), pair))
-            })
-            .min();
-        if let Some((_, pair)) = nearest {
+            });
+            pairs.min()
+        });
+        if let Some((_, pair)) = shown {
             self.report(pair, out);
         }
     }
@@ -278,7 +290,7 @@ impl<'a> Accesses<'a> {
         for (index, _) in open.iter().enumerate().filter(|(_, open)| **open) {
             let shape = &self.shapes[index];
             let mut unknown: Vec<usize> =
-                shape.classes.clone().filter(|&class| self.classes[class].contended).collect();
+                shape.classes.clone().filter(|&class| self.classes[class].counts).collect();
             let Some(&shown) = unknown.first() else { continue };
             for (looked_at, &partner) in partners.iter().enumerate() {
                 if unknown.is_empty() && looked_at >= PARTNERS_LOOKED_AT {
@@ -298,9 +310,8 @@ impl<'a> Accesses<'a> {
                     let best = nearest.entry(key).or_insert(pair);
                     *best = pair.min(*best);
                 }
-                let found = unknown.extract_if(.., |class| {
-                    self.nearest(&self.classes[*class], partner).is_some()
-                });
+                let found =
+                    unknown.extract_if(.., |class| self.nearest(&self.classes[*class], partner).is_some());
                 let found: Vec<usize> = found.collect();
                 found.into_iter().for_each(|class| self.classes[class].racy = true);
             }
@@ -318,7 +329,8 @@ impl<'a> Accesses<'a> {
     /// as the first and last access of each class tell.
     fn nearest(&self, class: &Class, partner: &Shape) -> Option<Pair> {
         let others = &self.classes[partner.classes.clone()];
-        let runs = beside(&self.execution.periods, class.period, others, |other| (other.thread, other.period));
+        let runs =
+            beside(&self.execution.periods, class.period, others, |other| (other.thread, other.period));
         let first = self.ends(class)[0];
         let nearest_of_thread = runs.flat_map(|run| {
             let after = run.partition_point(|other| self.ends(other)[0].1.at < first.1.at);
@@ -326,7 +338,9 @@ impl<'a> Accesses<'a> {
         });
         let pairs = nearest_of_thread.flat_map(|other| {
             let ends = self.ends(class).into_iter();
-            ends.flat_map(|one| self.ends(other).map(|other| (one.1.at.0.abs_diff(other.1.at.0), one.0, other.0)))
+            ends.flat_map(|one| {
+                self.ends(other).map(|other| (one.1.at.0.abs_diff(other.1.at.0), one.0, other.0))
+            })
         });
         pairs.min()
     }

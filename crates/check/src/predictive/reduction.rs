@@ -6,9 +6,8 @@
 //!
 //! *Guarantee*: if every unit has that form and no deadlock is possible, every interleaving that locks,
 //! fork, join and barriers allow is conflict-serializable; and a unit of that form is never violated. The
-//! converse does not hold: a unit without the form is a suspect, and often innocent. The smallest example is
-//! `[w(x) w(x)] [w(x)]` under view-serializability, and
-//! `[r(x) w(x)] [r(x)]` (modCount++ against a look at modCount).
+//! converse does not hold: a unit without the form is a suspect, and often innocent. An example where variables race as
+//! a whole is `[l{r(x) w(x)}] [r(x)]`: modCount++ beside a look at modCount. Pairwise, only the write races.
 //!
 //! *Cost*: that of the race test (see there) plus O(1) per step of a unit.
 
@@ -47,7 +46,8 @@ fn judge(test: RaceTest, execution: &Execution, effort: &mut Effort, out: &mut P
             continue;
         }
         let breaks = automaton.breaks(execution, unit, &races, &both_movers);
-        let patterns: Vec<Pattern> = breaks.take(MOST_BREAKS).map(|found| pattern(execution, id, found)).collect();
+        let patterns: Vec<Pattern> =
+            breaks.take(MOST_BREAKS).map(|found| pattern(execution, id, found)).collect();
         if !patterns.is_empty() {
             broken += 1;
             out.violation(Strength::Suspected, Reason::Movers, unit.block, patterns);
@@ -94,7 +94,8 @@ fn leaving(execution: &Execution, unit: UnitId, left: SectionId) -> Moment {
     let mut before: Vec<SectionId> = execution.stacks.held(unit.root).collect();
     before.reverse();
     let sections = before.into_iter().chain(execution.entered_in(unit).iter().copied());
-    let held = sections.map(|id| execution.stacks.section(id)).filter(|s| s.start < left.end && left.end <= s.end);
+    let held =
+        sections.map(|id| execution.stacks.section(id)).filter(|s| s.start < left.end && left.end <= s.end);
     let op = Op::Release(left.lock, left.mode);
     let event = Here { at: left.released, thread: left.thread, op, site: left.release_site };
     Moment { event, held: held.map(|section| section.lock).collect() }

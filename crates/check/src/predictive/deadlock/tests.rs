@@ -1,5 +1,10 @@
+use atomvet_trace::{Names, Op};
+
 use super::*;
 use crate::Findings;
+use crate::enumerate::programs::{Column, Operations, program};
+use crate::enumerate::{Limits, enumerate};
+use crate::notation::show;
 use crate::predictive::record;
 
 /// Every cycle as `thread has/wants`, one after the other.
@@ -10,13 +15,14 @@ fn check(trace: &str, expected: &[&str]) {
     let mut out = Findings::all_instances(&config);
     Deadlock.judge(&record(&config, &events), &mut out.effort, &mut out.predicted);
     let lock = |moment: &crate::predictive::predicted::Moment| match moment.event.op {
-        atomvet_trace::Op::Acquire(lock, Mode::Exclusive) => names.locks.get(lock).to_owned(),
-        atomvet_trace::Op::Acquire(lock, Mode::Shared) => format!("shared {}", names.locks.get(lock)),
+        Op::Acquire(lock, Mode::Exclusive) => names.locks.get(lock).to_owned(),
+        Op::Acquire(lock, Mode::Shared) => format!("shared {}", names.locks.get(lock)),
         other => panic!("{other:?} is no acquire"),
     };
     let cycles = out.predicted.deadlocks.iter().map(|deadlock| {
         let waiting = deadlock.cycle.iter();
-        let waiting = waiting.map(|w| format!("{} has {} wants {}", w.thread.0, lock(&w.has), lock(&w.wants)));
+        let waiting =
+            waiting.map(|w| format!("{} has {} wants {}", w.thread.0, lock(&w.has), lock(&w.wants)));
         waiting.collect::<Vec<_>>().join(", ")
     });
     assert_eq!(cycles.collect::<Vec<_>>(), expected, "{trace}");
@@ -45,10 +51,7 @@ fn one_thread_does_not_wait_for_itself() {
 #[test]
 fn a_gate_lets_only_one_in() {
     check(&(nest(1, &["g", "a", "b"]) + &nest(2, &["g", "b", "a"])), &[]);
-    check(
-        &(nest(1, &["g", "a", "b"]) + &nest(2, &["h", "b", "a"])),
-        &["1 has a wants b, 2 has b wants a"],
-    );
+    check(&(nest(1, &["g", "a", "b"]) + &nest(2, &["h", "b", "a"])), &["1 has a wants b, 2 has b wants a"]);
 }
 
 #[test]
@@ -104,7 +107,10 @@ fn read_locks_do_not_block_each_other() {
     );
     // The second wants a shared, and the first has it shared.
     check("1:racq(a) 1:acq(b) 1:rel(b) 1:rrel(a) 2:acq(b) 2:racq(a) 2:rrel(a) 2:rel(b)", &[]);
-    check("1:racq(a) 1:racq(b) 1:rrel(b) 1:rrel(a) 2:acq(b) 2:acq(a) 2:rel(a) 2:rel(b)", &["1 has shared a wants shared b, 2 has b wants a"]);
+    check(
+        "1:racq(a) 1:racq(b) 1:rrel(b) 1:rrel(a) 2:acq(b) 2:acq(a) 2:rel(a) 2:rel(b)",
+        &["1 has shared a wants shared b, 2 has b wants a"],
+    );
 }
 
 #[test]
@@ -135,7 +141,10 @@ fn rv03_example_10() {
 fn locks_need_not_be_nested() {
     let trace = "1:acq(a) 1:acq(b) 1:rel(a) 1:acq(c) 1:rel(b) 1:rel(c) 2:acq(c) 2:acq(a) 2:rel(a) 2:rel(c)";
     check(trace, &[]);
-    check(&(trace.to_owned() + " 2:acq(c) 2:acq(b) 2:rel(b) 2:rel(c)"), &["1 has b wants c, 2 has c wants b"]);
+    check(
+        &(trace.to_owned() + " 2:acq(c) 2:acq(b) 2:rel(b) 2:rel(c)"),
+        &["1 has b wants c, 2 has c wants b"],
+    );
 }
 
 #[test]
@@ -158,4 +167,28 @@ fn a_search_that_is_cut_short_says_so() {
     let stats = Deadlock.judge(&record(&Config::default(), &events), &mut out.effort, &mut out.predicted);
     assert_eq!(out.predicted.deadlocks.len(), MOST_CYCLES);
     assert!(stats.0.iter().any(|&(name, figure)| name == "not judged" && figure > 0));
+}
+
+#[test]
+fn random_programs_get_stuck_where_a_deadlock_is_found_and_nowhere_else() {
+    let mut stuck = 0;
+    for seed in 0..300 {
+        for column in Column::ALL {
+            let operations = if seed % 2 == 0 { Operations::Plain } else { Operations::Rich };
+            let events = program(column, operations, seed);
+            let Some(truth) = enumerate(&events, &Limits { states: 200_000 }) else { continue };
+            let mut out = Findings::all_instances(&Config::default());
+            Deadlock.judge(&record(&Config::default(), &events), &mut out.effort, &mut out.predicted);
+            let found = !out.predicted.deadlocks.is_empty();
+            stuck += u32::from(found);
+            // Waits for threads and barriers are not seen.
+            let waits = events.iter().any(|event| matches!(event.op, Op::Join(_) | Op::Barrier(_)));
+            assert!(
+                found == truth.deadlock_possible || waits && !found,
+                "found: {found} in {}",
+                show(&events, &Names::default())
+            );
+        }
+    }
+    assert!(stuck > 20, "only {stuck} programs can get stuck");
 }

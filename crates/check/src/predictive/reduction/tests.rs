@@ -1,6 +1,8 @@
 use atomvet_trace::Event;
 
 use super::*;
+use crate::enumerate::programs::{Column, Operations, program};
+use crate::enumerate::{Limits, enumerate};
 use crate::notation::{parse, show};
 use crate::predictive::record;
 
@@ -27,7 +29,12 @@ fn found(test: RaceTest, trace: &str) -> Vec<String> {
         format!("#{begin}: {}", breaks.collect::<Vec<_>>().join("; "))
     });
     let races = out.races.iter().map(|race| {
-        format!("race of {}: {}, {}", names.variables.get(race.variable), place(&race.first), place(&race.second))
+        format!(
+            "race of {}: {}, {}",
+            names.variables.get(race.variable),
+            place(&race.first),
+            place(&race.second)
+        )
     });
     violations.chain(races).collect()
 }
@@ -165,7 +172,10 @@ fn locks_that_nobody_meets_move_both_ways() {
 #[test]
 fn read_locks_keep_writers_out_and_readers_not() {
     suspect(&threads(&["racq(l) r(x) r(x) rrel(l)", "acq(l) w(x) rel(l)"]), [false; 3]);
-    suspect(&threads(&["racq(l) r(x) w(x) rrel(l)", "racq(l) r(x) w(x) rrel(l)", "acq(l) rel(l)"]), [true; 3]);
+    suspect(
+        &threads(&["racq(l) r(x) w(x) rrel(l)", "racq(l) r(x) w(x) rrel(l)", "acq(l) rel(l)"]),
+        [true; 3],
+    );
     suspect(&threads(&["racq(l) r(x) rrel(l) racq(l) r(x) rrel(l)", "acq(l) w(x) rel(l)"]), [true; 3]);
 }
 
@@ -233,8 +243,15 @@ fn a_race_is_shown_with_the_nearest_accesses_once_for_each_two_places() {
     for _ in 0..3 {
         trace += "1:w(x)@a 1:acq(l) 1:w(x)@b 1:rel(l) 2:acq(m) 2:r(x)@c 2:rel(m) ";
     }
-    check(&trace, &["race of x: 1:w(x)@a, 2:r(x)@c holding m", "race of x: 1:w(x)@b holding l, 2:r(x)@c holding m"]);
-    let three = threads(&["acq(a) acq(b) w(x) rel(b) rel(a)", "acq(b) acq(c) w(x) rel(c) rel(b)", "acq(c) acq(a) w(x) rel(a) rel(c)"]);
+    check(
+        &trace,
+        &["race of x: 1:w(x)@a, 2:r(x)@c holding m", "race of x: 1:w(x)@b holding l, 2:r(x)@c holding m"],
+    );
+    let three = threads(&[
+        "acq(a) acq(b) w(x) rel(b) rel(a)",
+        "acq(b) acq(c) w(x) rel(c) rel(b)",
+        "acq(c) acq(a) w(x) rel(a) rel(c)",
+    ]);
     check(&three, &[]);
     let shown = found(RaceTest::MultiLockset, &three);
     assert_eq!(shown, ["race of x: 1:w(x) holding a+b, 2:w(x) holding b+c"]);
@@ -258,4 +275,47 @@ fn work_that_is_cut_short_says_so() {
         let stats = judge(RaceTest::Pairwise, &execution, &mut Effort::new(steps, None), &mut out);
         assert!(stats.0.contains(&("not judged", not_judged)), "{steps}: {stats:?}");
     }
+}
+
+#[test]
+fn no_unit_of_a_random_program_that_can_be_violated_is_missed() {
+    let tests = [RaceTest::Pairwise, RaceTest::MultiLockset, RaceTest::CommonLock];
+    let mut violable = 0;
+    for seed in 0..150 {
+        for column in Column::ALL {
+            for operations in [Operations::Plain, Operations::Rich] {
+                if operations == Operations::Rich && column == Column::Fork {
+                    continue;
+                }
+                let events = program(column, operations, seed);
+                let Some(truth) = enumerate(&events, &Limits { states: 200_000 }) else { continue };
+                if truth.deadlock_possible {
+                    continue;
+                }
+                let execution = record(&Config::default(), &events);
+                let suspects = tests.map(|test| {
+                    let mut out = Predicted::default();
+                    judge(test, &execution, &mut Effort::default(), &mut out);
+                    out.violations.iter().map(|found| found.transaction.begin).collect::<Vec<_>>()
+                });
+                let text = || show(&events, &atomvet_trace::Names::default());
+                assert!(
+                    truth.conflict_atomic || suspects.iter().all(|found| !found.is_empty()),
+                    "{}",
+                    text()
+                );
+                // What the cheaper tests find is more.
+                let [pairwise, multi, common] = &suspects;
+                assert!(pairwise.iter().all(|block| multi.contains(block)), "{}", text());
+                assert!(multi.iter().all(|block| common.contains(block)), "{}", text());
+                // A piece of a block that is not its first one has another first event.
+                let known = |begin| execution.units.iter().any(|unit| unit.block.begin == begin);
+                for unit in truth.violable.into_iter().filter(|&begin| known(begin)) {
+                    violable += 1;
+                    assert!(pairwise.contains(&unit), "{unit:?} of {}", text());
+                }
+            }
+        }
+    }
+    assert!(violable > 500, "only {violable} units can be violated");
 }
