@@ -18,7 +18,7 @@ use std::ops::Range;
 use crate::predictive::commit_node::condense::Condensed;
 use crate::predictive::commit_node::forest::{End, Forest, Rule};
 use crate::predictive::commit_node::patterns::{self, Partners, Sketch};
-use crate::predictive::commit_node::search::{Candidate, Found, Hops, Node, Search, Span};
+use crate::predictive::commit_node::search::{Candidate, Found, Hops, Search, Span};
 use crate::predictive::commit_node::window::{Spread, Window};
 use crate::predictive::commit_node::report;
 use crate::predictive::effort::{Done, Keep};
@@ -157,18 +157,13 @@ impl<'a> Judging<'a> {
         let candidate = &mut self.candidate;
         candidate.clear();
         for node in ends.chunk_by(|a, b| a.node == b.node) {
-            let (spans, owns) = (candidate.spans.len(), candidate.owns.len());
             for same in node.chunk_by(|a, b| thread(a) == thread(b)) {
                 let first = same.iter().map(|end| unit(end)).min().unwrap_or(0);
                 let last = same.iter().map(|end| unit(end)).max().unwrap_or(0);
                 candidate.spans.push(Span { thread: thread(same[0]), first, last });
             }
-            candidate.owns.extend(node.iter().map(|end| end.own));
-            candidate.owns[owns..].sort_unstable();
-            candidate.owns.dedup();
             let (end, start) = node[0].node;
-            let owns = owns..candidate.owns.len();
-            candidate.nodes.push(Node { steps: start..end, spans: spans..candidate.spans.len(), owns });
+            candidate.add(start..end, node.iter().map(|end| end.own));
         }
         candidate.complete();
     }
