@@ -3,6 +3,7 @@
 mod bench;
 mod ci;
 mod oracle;
+mod predict;
 
 use clap::Parser;
 
@@ -14,6 +15,8 @@ enum Command {
     Ci,
     /// All checkers, witnesses, orders and formats on random small traces, judged by the oracle
     Oracle(oracle::Options),
+    /// The predictive checkers on random small programs, judged by all of their interleavings
+    Predict(predict::Options),
     /// Speed and memory, as ratios in one run; writes a dated result to bench/
     Bench(bench::Options),
 }
@@ -22,6 +25,7 @@ fn main() -> anyhow::Result<()> {
     match Command::parse() {
         Command::Ci => ci::run(),
         Command::Oracle(options) => oracle::run(&options),
+        Command::Predict(options) => predict::run(&options),
         Command::Bench(options) => bench::run(&options),
     }
 }

@@ -11,6 +11,7 @@
 
 pub mod agreement;
 mod clock;
+pub mod enumerate;
 pub mod finding;
 mod graph;
 mod history;

@@ -16,6 +16,7 @@ use crate::check::{Understanding, judge};
 use crate::examine::{Examined, Instances, Options, Serial, Verdict, Verify, Wanted, examine};
 use crate::grid::{Align, bytes, grid, grouped, plural, seconds};
 use crate::output::Output;
+use crate::predicted::Predicting;
 use crate::spool::{Again, called};
 use crate::status::Status;
 use crate::visible::visible;
@@ -73,6 +74,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         witnesses: Wanted::None,
         verify: Verify::No,
         serial_order: Serial::No,
+        predicting: Predicting::default(),
     };
     let (entries, status) = traces::each(&args.traces, Again::No, |source| {
         let examined = examine(source, &options)?;

@@ -8,6 +8,7 @@ use atomvet_trace::wellformed::Discipline;
 
 use crate::examine::{Instances, Options, Serial, Verify, Wanted, examine};
 use crate::output::Output;
+use crate::predicted::Predicting;
 use crate::spool::Source;
 use crate::status::Status;
 use crate::text;
@@ -43,6 +44,7 @@ fn story() -> anyhow::Result<String> {
         witnesses: Wanted::Shown(usize::MAX),
         verify: Verify::Yes,
         serial_order: Serial::No,
+        predicting: Predicting::default(),
     };
     let examined = examine(&mut Source::embedded(NAME, BANK.as_bytes()), &options)?;
     let mut text = "\

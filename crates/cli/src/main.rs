@@ -20,6 +20,7 @@ mod list;
 mod meter;
 mod output;
 mod pipeline;
+mod predicted;
 mod progress;
 mod refine;
 mod say;

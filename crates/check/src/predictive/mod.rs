@@ -22,6 +22,7 @@ pub mod periods;
 pub mod predicted;
 pub mod recorder;
 pub mod reduction;
+pub mod schedule;
 pub mod stacks;
 
 use atomvet_trace::{Event, EventId, Mode, ThreadId, VarId};

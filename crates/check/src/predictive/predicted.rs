@@ -6,6 +6,7 @@ use std::mem::{Discriminant, discriminant};
 use atomvet_trace::{LockId, Op, RegionId, SiteId, ThreadId, VarId};
 use rustc_hash::FxHashMap;
 
+use crate::witness::{Shape, Touch};
 use crate::{Block, Here, Strength};
 
 /// An event of a finding and the locks that its thread holds there, in the order in which they were taken.
@@ -26,6 +27,59 @@ pub struct Pattern {
     pub moments: Vec<Moment>,
     /// Pairs of moments (as indices) whose order makes it a violation: the accesses conflict.
     pub order: Vec<(usize, usize)>,
+}
+
+impl Pattern {
+    /// The name of the anomaly.
+    pub fn shape(&self) -> Shape {
+        let conflict = |&(first, second): &(usize, usize)| {
+            let (variable, first) = touched(self.moments.get(first)?.event.op)?;
+            let (_, second) = touched(self.moments.get(second)?.event.op)?;
+            Some((variable, first, second))
+        };
+        match &self.order[..] {
+            [out, back] => (conflict(out).zip(conflict(back)))
+                .map_or(Shape::LongerCycle, |(out, back)| Shape::of(out, back)),
+            _ => Shape::LongerCycle,
+        }
+    }
+
+    /// The variables that it is about, in the order of their first access.
+    pub fn variables(&self) -> Vec<VarId> {
+        let mut variables = Vec::new();
+        for (variable, _) in self.moments.iter().filter_map(|moment| touched(moment.event.op)) {
+            if !variables.contains(&variable) {
+                variables.push(variable);
+            }
+        }
+        variables
+    }
+
+    /// The locks that would keep the others out if the block held one of them from its first to its last
+    /// moment: what others hold where they come in, those first that the block itself uses.
+    pub fn missing_locks(&self) -> Vec<LockId> {
+        let (Some(first), Some(last)) = (self.moments.first(), self.moments.last()) else {
+            return Vec::new();
+        };
+        let others = self.moments.iter().filter(|moment| moment.event.thread != first.event.thread);
+        let mut locks: Vec<LockId> = Vec::new();
+        for &lock in others.flat_map(|moment| &moment.held) {
+            if !locks.contains(&lock) {
+                locks.push(lock);
+            }
+        }
+        locks.sort_by_key(|lock| !(first.held.contains(lock) || last.held.contains(lock)));
+        locks
+    }
+}
+
+fn touched(op: Op) -> Option<(VarId, Touch)> {
+    match op {
+        Op::Read(variable) => Some((variable, Touch::Read)),
+        Op::Write(variable) => Some((variable, Touch::Write)),
+        Op::Update(variable, _) => Some((variable, Touch::Update)),
+        _ => None,
+    }
 }
 
 /// Why a block is thought not to be atomic.
@@ -76,6 +130,14 @@ pub struct Waiting {
     /// The acquire of the lock that it wants, and that the next one has. What it holds there besides are the
     /// gates.
     pub wants: Moment,
+}
+
+impl Waiting {
+    /// What it holds besides: somebody who needs one of these as well cannot be there at the same time.
+    pub fn gates(&self) -> Vec<LockId> {
+        let Op::Acquire(has, _) = self.has.event.op else { return Vec::new() };
+        self.wants.held.iter().copied().filter(|&lock| lock != has).collect()
+    }
 }
 
 /// Threads that could wait for each other for ever.

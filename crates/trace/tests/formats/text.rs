@@ -43,6 +43,7 @@ T1|join(T2)|bank.c:12
 T1|barrier(b)|bank.c:12
 T1|alloc(x)|bank.c:12
 T1|free(x)|bank.c:12
+T1|escape(x)|bank.c:12
 ";
     let (names, events) = read_whole(text.as_bytes().to_vec());
     assert_eq!((all_names(&names), events), (all_names(&one_of_each().0), one_of_each().1));
