@@ -18,9 +18,9 @@ use std::ops::Range;
 use crate::predictive::commit_node::condense::Condensed;
 use crate::predictive::commit_node::forest::{End, Forest, Rule};
 use crate::predictive::commit_node::patterns::{self, Partners, Sketch};
+use crate::predictive::commit_node::report;
 use crate::predictive::commit_node::search::{Candidate, Found, Hops, Search, Span};
 use crate::predictive::commit_node::window::{Spread, Window};
-use crate::predictive::commit_node::report;
 use crate::predictive::effort::{Done, Keep};
 use crate::predictive::execution::{UnitId, UnitKind};
 use crate::predictive::{Effort, Execution, Judge, Predicted};
@@ -52,7 +52,8 @@ impl Judge for CommitNodeView {
         let units = execution.units.len() as u64;
         let condensed = Condensed::new(execution);
         let kept = condensed.accesses.len() as u64;
-        let mut stats = vec![("units", units), ("accesses", execution.accesses.len() as u64), ("kept accesses", kept)];
+        let mut stats =
+            vec![("units", units), ("accesses", execution.accesses.len() as u64), ("kept accesses", kept)];
         let Some(forest) = Forest::new(execution, &condensed.accesses, Rule::View, effort) else {
             stats.push(("not judged", units));
             return Stats(stats);
@@ -176,7 +177,8 @@ impl<'a> Judging<'a> {
             for &unit in self.spread.of_period(execution, period).iter().rev() {
                 for end in self.forest.of(UnitId(unit)) {
                     steps += 1;
-                    let (thread, to) = (thread_of(execution, end.theirs), execution.accesses[end.theirs as usize].unit.0);
+                    let (thread, to) =
+                        (thread_of(execution, end.theirs), execution.accesses[end.theirs as usize].unit.0);
                     if targets.units[thread as usize].contains(&to) {
                         hop(unit, thread as usize, to, (end.own, end.theirs));
                     }
