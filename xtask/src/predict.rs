@@ -215,7 +215,8 @@ impl Trial {
         let still_wrong = |events: &[Event]| {
             let (events, names) = notation::parse(&notation::show(events, &Names::default()));
             let mut checked = events.clone();
-            Wellformed::new(Discipline::Strict).check(EventId(0), &mut checked, &names).is_ok()
+            is_closed(&events)
+                && Wellformed::new(Discipline::Strict).check(EventId(0), &mut checked, &names).is_ok()
                 && checked == events
                 && enumerate(&events, &LIMITS).and_then(|truth| self.sense.is_fine(&truth)) == Some(alarm)
                 && self.sense.alarms(self.entry, &events) == Some(alarm)
@@ -255,6 +256,16 @@ impl Trial {
         }
         broken
     }
+}
+
+/// Blocks have ended and locks are released.
+fn is_closed(events: &[Event]) -> bool {
+    let balance = |event: &Event| match event.op {
+        Op::Begin(_) | Op::Acquire(..) => 1,
+        Op::End | Op::Release(..) => -1,
+        _ => 0,
+    };
+    events.iter().map(balance).sum::<i32>() == 0
 }
 
 impl Sense {

@@ -18,7 +18,8 @@
 //! with one interleaving after the other, straight from the definitions. Two shortcuts are theorems:
 //! a unit that is violated makes a cycle of units; and what is conflict-serializable is view-serializable.
 //!
-//! Cost: exponential in the number of threads. Some 0.3 ms for four threads and twelve accesses.
+//! Cost: exponential in the number of threads. Programs of 10 to 13 accesses take 0.3 ms on average
+//! (`cargo xtask predict`, without any checker: 25,000 of them in 8.3 s).
 
 mod lattice;
 #[cfg(test)]

@@ -155,15 +155,13 @@ impl<'a> Program<'a> {
     }
 
     fn looks(&self, order: &[usize]) -> Looks {
-        let (mut sources, mut last) = (vec![None; self.events.len()], vec![None; self.events.len()]);
+        let mut sources = vec![None; self.events.len()];
         for (i, &event) in order.iter().enumerate() {
             if reads(self.events[event].op) {
                 sources[event] = self.last_write(&order[..i], event);
             }
         }
-        for event in 0..self.events.len() {
-            last[event] = self.last_write(order, event);
-        }
+        let last = (0..self.events.len()).map(|event| self.last_write(order, event)).collect();
         (sources, last)
     }
 
@@ -227,10 +225,8 @@ fn close(relation: &mut [Vec<bool>]) {
     for through in 0..relation.len() {
         for from in 0..relation.len() {
             if relation[from][through] {
-                for to in 0..relation.len() {
-                    let reaches = relation[through][to];
-                    relation[from][to] |= reaches;
-                }
+                let further = relation[through].clone();
+                relation[from].iter_mut().zip(further).for_each(|(reaches, further)| *reaches |= further);
             }
         }
     }

@@ -47,11 +47,25 @@ pub enum Operations {
     Rich,
 }
 
+/// How large programs are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Size {
+    /// Some 8 to 14 accesses: for checkers.
+    Small,
+    /// Some 3 to 6: all interleavings can be looked at one by one.
+    Tiny,
+}
+
 /// The program of this seed, recorded.
 pub fn program(column: Column, operations: Operations, seed: u64) -> Vec<Event> {
+    sized_program(column, operations, Size::Small, seed)
+}
+
+/// The program of this seed and size, recorded.
+pub fn sized_program(column: Column, operations: Operations, size: Size, seed: u64) -> Vec<Event> {
     let mut dice = Dice(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ (column as u64) << 32);
     loop {
-        let threads = Author::new(column, operations, &mut dice).write();
+        let threads = Author::new(column, operations, &mut dice).write(size);
         let turns = if seed.is_multiple_of(2) { Turns::AsLongAsPossible } else { Turns::Random };
         // What gets stuck is thrown away: perhaps it always does.
         if let Some(events) = record(&threads, turns, &mut dice) {
@@ -139,14 +153,18 @@ impl<'a> Author<'a> {
         }
     }
 
-    fn write(mut self) -> Vec<Vec<Op>> {
+    fn write(mut self, size: Size) -> Vec<Vec<Op>> {
         // Threads; pieces of each; accesses of each piece.
-        let (threads, pieces, accesses) = match self.column {
-            Column::Two => (2, (1, 1), (3, 7)),
-            Column::Sep => (self.dice.from(3, 4), (1, 1), (2, 4)),
-            Column::Po => (self.dice.from(2, 3), (2, 3), (1, 3)),
-            Column::E | Column::Fork => (self.dice.from(2, 3), (2, 4), (1, 3)),
+        let (threads, pieces, accesses) = match (size, self.column) {
+            (Size::Small, Column::Two) => ((2, 2), (1, 1), (3, 7)),
+            (Size::Small, Column::Sep) => ((3, 4), (1, 1), (2, 4)),
+            (Size::Small, Column::Po) => ((2, 3), (2, 3), (1, 3)),
+            (Size::Small, Column::E | Column::Fork) => ((2, 3), (2, 4), (1, 3)),
+            (Size::Tiny, Column::Two) => ((2, 2), (1, 1), (1, 3)),
+            (Size::Tiny, Column::Sep) => ((3, 3), (1, 1), (1, 2)),
+            (Size::Tiny, _) => ((2, 3), (1, 2), (1, 2)),
         };
+        let threads = self.dice.from(threads.0, threads.1);
         for _ in 0..threads {
             let mut own = Vec::new();
             for _ in 0..self.dice.from(pieces.0, pieces.1) {

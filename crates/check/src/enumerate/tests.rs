@@ -1,7 +1,5 @@
-use atomvet_trace::Op;
-
 use super::naive::naive;
-use super::programs::{Column, Operations, program};
+use super::programs::{Column, Operations, Size, sized_program};
 use super::*;
 use crate::notation::{parse, show};
 
@@ -172,18 +170,11 @@ fn what_is_too_large_is_refused() {
 #[test]
 fn the_search_agrees_with_one_interleaving_after_the_other() {
     let mut judged = [0; 6];
-    for seed in 0..1500 {
+    for seed in 0..1000 {
         let column = Column::ALL[seed as usize % 5];
         let operations = if seed / 5 % 2 == 0 { Operations::Plain } else { Operations::Rich };
-        let mut events = program(column, operations, seed);
-        // Fewer accesses, so that the interleavings can be counted.
-        let mut accesses = 0;
-        events.retain(|event| {
-            let is_access = matches!(event.op, Op::Read(_) | Op::Write(_));
-            accesses += u64::from(is_access);
-            !is_access || (accesses + seed) % 5 < 3
-        });
-        let Some(expected) = naive(&events, 300) else { continue };
+        let events = sized_program(column, operations, Size::Tiny, seed);
+        let Some(expected) = naive(&events, 400) else { continue };
         let truth = enumerate(&events, &Limits::default());
         assert_eq!(truth.as_ref(), Some(&expected), "{}", show(&events, &Default::default()));
         let counts = [
@@ -196,5 +187,5 @@ fn the_search_agrees_with_one_interleaving_after_the_other() {
         ];
         judged.iter_mut().zip(counts).for_each(|(sum, counts)| *sum += usize::from(counts));
     }
-    assert!(judged.iter().all(|&count| count >= 5), "too few of a kind: {judged:?}");
+    assert!(judged.iter().all(|&count| count >= 2), "too few of a kind: {judged:?}");
 }

@@ -100,8 +100,8 @@ fn serial(lattice: &Lattice, reads: &Reads, budget: &mut Budget) -> Option<Vec<L
             let unit = &lattice.steps.units[first.unit].steps;
             let (mut at, mut looks) = (*at, looks.clone());
             let mut possible = true;
-            for place in usize::from(unit.start)..usize::from(unit.end) {
-                let step = &own[place];
+            let places = usize::from(unit.start)..usize::from(unit.end);
+            for (place, step) in places.clone().zip(&own[places]) {
                 possible &= step.needs.iter().zip(&at).all(|(needs, at)| needs <= at);
                 at[thread] += 1;
                 if let Some(source) = access(step, &mut looks.writers) {

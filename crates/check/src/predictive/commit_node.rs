@@ -43,7 +43,7 @@ use std::ops::Range;
 
 use self::classes::{Classes, LEAF};
 use self::patterns::{Partners, Sketch};
-use self::search::{Candidate, Node, Search, Span};
+use self::search::{Candidate, Search, Span};
 use self::spots::Spots;
 use self::window::{Spread, Window};
 use crate::predictive::effort::{Done, Keep};
@@ -231,18 +231,12 @@ impl<'a> Judging<'a> {
         let candidate = &mut self.candidate;
         candidate.clear();
         for node in entries.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-            let (spans, owns) = (candidate.spans.len(), candidate.owns.len());
             for same in node.chunk_by(|a, b| a.3.thread == b.3.thread) {
                 let first = same.iter().map(|entry| entry.3.first).min().unwrap_or(0);
                 let last = same.iter().map(|entry| entry.3.last).max().unwrap_or(0);
                 candidate.spans.push(Span { thread: same[0].3.thread, first, last });
             }
-            candidate.owns.extend(node.iter().map(|&(_, _, index, _)| index));
-            candidate.owns[owns..].sort_unstable();
-            candidate.owns.dedup();
-            let steps = node[0].1..node[0].0;
-            let owns = owns..candidate.owns.len();
-            candidate.nodes.push(Node { steps, spans: spans..candidate.spans.len(), owns });
+            candidate.add(node[0].1..node[0].0, node.iter().map(|&(_, _, index, _)| index));
         }
         candidate.complete();
         steps

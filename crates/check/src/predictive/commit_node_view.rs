@@ -18,9 +18,9 @@ use std::ops::Range;
 use crate::predictive::commit_node::condense::Condensed;
 use crate::predictive::commit_node::forest::{End, Forest, Rule};
 use crate::predictive::commit_node::patterns::{self, Partners, Sketch};
-use crate::predictive::commit_node::search::{Candidate, Found, Hops, Node, Search, Span};
-use crate::predictive::commit_node::window::{Spread, Window};
 use crate::predictive::commit_node::report;
+use crate::predictive::commit_node::search::{Candidate, Found, Hops, Search, Span};
+use crate::predictive::commit_node::window::{Spread, Window};
 use crate::predictive::effort::{Done, Keep};
 use crate::predictive::execution::{UnitId, UnitKind};
 use crate::predictive::{Effort, Execution, Judge, Predicted};
@@ -52,7 +52,8 @@ impl Judge for CommitNodeView {
         let units = execution.units.len() as u64;
         let condensed = Condensed::new(execution);
         let kept = condensed.accesses.len() as u64;
-        let mut stats = vec![("units", units), ("accesses", execution.accesses.len() as u64), ("kept accesses", kept)];
+        let mut stats =
+            vec![("units", units), ("accesses", execution.accesses.len() as u64), ("kept accesses", kept)];
         let Some(forest) = Forest::new(execution, &condensed.accesses, Rule::View, effort) else {
             stats.push(("not judged", units));
             return Stats(stats);
@@ -157,18 +158,13 @@ impl<'a> Judging<'a> {
         let candidate = &mut self.candidate;
         candidate.clear();
         for node in ends.chunk_by(|a, b| a.node == b.node) {
-            let (spans, owns) = (candidate.spans.len(), candidate.owns.len());
             for same in node.chunk_by(|a, b| thread(a) == thread(b)) {
                 let first = same.iter().map(|end| unit(end)).min().unwrap_or(0);
                 let last = same.iter().map(|end| unit(end)).max().unwrap_or(0);
                 candidate.spans.push(Span { thread: thread(same[0]), first, last });
             }
-            candidate.owns.extend(node.iter().map(|end| end.own));
-            candidate.owns[owns..].sort_unstable();
-            candidate.owns.dedup();
             let (end, start) = node[0].node;
-            let owns = owns..candidate.owns.len();
-            candidate.nodes.push(Node { steps: start..end, spans: spans..candidate.spans.len(), owns });
+            candidate.add(start..end, node.iter().map(|end| end.own));
         }
         candidate.complete();
     }
@@ -181,7 +177,8 @@ impl<'a> Judging<'a> {
             for &unit in self.spread.of_period(execution, period).iter().rev() {
                 for end in self.forest.of(UnitId(unit)) {
                     steps += 1;
-                    let (thread, to) = (thread_of(execution, end.theirs), execution.accesses[end.theirs as usize].unit.0);
+                    let (thread, to) =
+                        (thread_of(execution, end.theirs), execution.accesses[end.theirs as usize].unit.0);
                     if targets.units[thread as usize].contains(&to) {
                         hop(unit, thread as usize, to, (end.own, end.theirs));
                     }

@@ -174,8 +174,9 @@ impl Edges<'_> {
         for &write in writes {
             if self.concurrent(read, write) && self.conflicts(read, write) {
                 let (node, other) = self.nodes(read, write);
-                let overwritten = (self.own_after(write))
-                    .any(|later| is_last_word(self.access(later)) && other.contains(&self.access(later).step));
+                let overwritten = (self.own_after(write)).any(|later| {
+                    is_last_word(self.access(later)) && other.contains(&self.access(later).step)
+                });
                 if !overwritten && !self.has_write_inside(read, &node) {
                     self.edge((read, node), (write, other));
                     partners.push(write);
@@ -242,7 +243,9 @@ impl Edges<'_> {
             return (node, other_node);
         }
         match stacks.meet(key(one).1, key(other).1) {
-            Some(Meet { level, other_level }) => (self.at_level(one, level), self.at_level(other, other_level)),
+            Some(Meet { level, other_level }) => {
+                (self.at_level(one, level), self.at_level(other, other_level))
+            }
             None => (self.leaf(one), self.leaf(other)),
         }
     }
@@ -278,7 +281,8 @@ impl Edges<'_> {
     fn own_before(&self, index: u32) -> impl DoubleEndedIterator<Item = u32> + '_ {
         let start = self.accesses.partition_point(|&other| other < index);
         let unit = self.access(index).unit;
-        let same = self.accesses[..start].iter().rev().take_while(|&&own| self.access(own).unit == unit).count();
+        let same =
+            self.accesses[..start].iter().rev().take_while(|&&own| self.access(own).unit == unit).count();
         self.accesses[start - same..start].iter().copied().filter(|&own| self.access(own).touch.writes())
     }
 

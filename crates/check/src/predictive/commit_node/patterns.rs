@@ -147,7 +147,11 @@ pub(in crate::predictive) fn found(
 }
 
 /// A sketch as findings show it.
-pub(in crate::predictive) fn pattern(execution: &Execution, broken: UnitId, sketch: &Sketch) -> Option<Pattern> {
+pub(in crate::predictive) fn pattern(
+    execution: &Execution,
+    broken: UnitId,
+    sketch: &Sketch,
+) -> Option<Pattern> {
     let access = |index: u32| &execution.accesses[index as usize];
     let (&(e1, _), &(_, e2)) = (sketch.first()?, sketch.last()?);
     let mut moments = vec![execution.moment(access(e1))];

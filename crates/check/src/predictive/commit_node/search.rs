@@ -122,6 +122,17 @@ impl Candidate {
         self.owns.clear();
     }
 
+    /// Adds a node, with the spans that were added since the last one.
+    pub(in crate::predictive) fn add(&mut self, steps: Range<u32>, owns: impl Iterator<Item = u32>) {
+        let spans = self.nodes.last().map_or(0, |node| node.spans.end)..self.spans.len();
+        let start = self.owns.len();
+        let mut owns: Vec<u32> = owns.collect();
+        owns.sort_unstable();
+        owns.dedup();
+        self.owns.append(&mut owns);
+        self.nodes.push(Node { steps, spans, owns: start..self.owns.len() });
+    }
+
     /// All nodes are there.
     pub(in crate::predictive) fn complete(&mut self) {
         self.nodes.sort_unstable_by_key(|node| (node.steps.end, node.steps.start));
