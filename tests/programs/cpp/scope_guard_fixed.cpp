@@ -1,0 +1,44 @@
+// expect: clean
+// variable: tickets
+// threads: 3
+// race-free: yes
+// links: -pthread
+// prints: tickets 0, expected 0
+//
+// The marked scope with one lock over all of it.
+#include "choreography.h"
+
+#include "atomvet.h"
+
+#include <cstdio>
+#include <mutex>
+#include <thread>
+
+int tickets = 1;
+std::mutex box_office;
+
+int main()
+{
+    std::thread first([] {
+        lead();
+        ATOMVET_ATOMIC("sell_ticket");
+        std::lock_guard<std::mutex> guard(box_office);
+        if (tickets > 0) {
+            interlude_if_possible();
+            tickets--;
+        }
+    });
+    std::thread second([] {
+        await_interlude();
+        {
+            ATOMVET_ATOMIC("sell_ticket");
+            std::lock_guard<std::mutex> guard(box_office);
+            if (tickets > 0)
+                tickets--;
+        }
+        end_interlude();
+    });
+    first.join();
+    second.join();
+    std::printf("tickets %d, expected 0\n", tickets);
+}
