@@ -37,15 +37,14 @@ fail() {
 # build COMPILER FLAGS...: builds $source into $work/program. The choreography never gets the flags: it must not be
 # instrumented.
 build() {
+    language_compiler=$1
     case $source in
-    *.cpp) compiler=$(echo "$1" | sed 's/gcc/g++/;s/clang/clang++/') ;;
-    *) compiler=$1 ;;
+    *.cpp) language_compiler=$(echo "$1" | sed 's/gcc/g++/;s/clang/clang++/') ;;
     esac
-    plain=$1
+    "$1" -O2 -Wall -Wextra -Werror -c "$here/choreography.c" -o "$work/choreography.o" || return
     shift
-    "$plain" -O2 -Wall -Wextra -c "$here/choreography.c" -o "$work/choreography.o" &&
-        "$compiler" -g -Wall -Wextra "$@" -I "$here" -I "$include" "$source" "$work/choreography.o" \
-            $(header "$source" links) -o "$work/program"
+    "$language_compiler" -g -Wall -Wextra -Werror "$@" -I "$here" -I "$include" "$source" "$work/choreography.o" \
+        $(header "$source" links) -o "$work/program"
 }
 
 check_header() {
