@@ -6,7 +6,7 @@
 // prints: seats 0, expected 0
 //
 // The spin lock over test and reservation. Were its own atomics taken for data, the spinning thread would be blamed: it
-// reads the flag again and again while the holder writes it.
+// sets the flag again and again, and the holder clears it in between.
 #include "choreography.h"
 #include "lock_annotations.h"
 

@@ -14,7 +14,7 @@
 #include <mutex>
 #include <thread>
 
-int tickets = 1;
+int tickets = 2;
 std::mutex box_office;
 
 int main()
@@ -23,18 +23,16 @@ int main()
         lead();
         ATOMVET_ATOMIC("sell_ticket");
         std::lock_guard<std::mutex> guard(box_office);
-        if (tickets > 0) {
-            interlude_if_possible();
-            tickets--;
-        }
+        int left = tickets;
+        interlude_if_possible();
+        tickets = left - 1;
     });
     std::thread second([] {
         await_interlude();
         {
             ATOMVET_ATOMIC("sell_ticket");
             std::lock_guard<std::mutex> guard(box_office);
-            if (tickets > 0)
-                tickets--;
+            tickets--;
         }
         end_interlude();
     });
