@@ -28,7 +28,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { NOT_YET, OPEN, OVER };
+enum { NOT_YET, OPEN, ENTERED, OVER };
 
 /* Where the only interlude of the run stands; never goes back. */
 static int stage = NOT_YET;
@@ -36,7 +36,7 @@ static int stage = NOT_YET;
 /* This thread leads and has not come to the interlude yet. */
 static __thread int leads;
 
-/* How often the leader of a fixed program yields before it goes on. */
+/* How often the leader of a fixed program yields, once the other thread is about to act, before it goes on. */
 enum { CHANCES = 200 };
 
 static long system_call(long number, long a, long b, long c)
@@ -97,6 +97,7 @@ void interlude_if_possible(void)
     if (!leads)
         return;
     open_interlude();
+    wait_for(ENTERED);
     for (int chance = 0; chance < CHANCES && current_stage() != OVER; chance++)
         system_call(SYS_sched_yield, 0, 0, 0);
 }
@@ -104,6 +105,7 @@ void interlude_if_possible(void)
 void await_interlude(void)
 {
     wait_for(OPEN);
+    advance_to(ENTERED);
 }
 
 void end_interlude(void)

@@ -26,8 +26,8 @@ void lead(void);
  * other thread needs. */
 void interlude(void);
 
-/* Leader, with such a lock held: gives the other thread every chance to act, but goes on after a bounded number of
- * yields. For fixed programs, in which the other thread can do nothing until the lock is released; what they print
+/* Leader, with such a lock held: waits until the other thread is about to act, gives it every chance to, but goes on
+ * after a bounded number of yields. For fixed programs, in which the other thread can do nothing until the lock is released; what they print
  * depends in no way on who gives up when. */
 void interlude_if_possible(void);
 
