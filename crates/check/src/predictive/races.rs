@@ -361,7 +361,7 @@ impl<'a> Accesses<'a> {
 }
 
 /// Those of a list, sorted by thread and period, that can run beside a period: one slice per thread that has any.
-fn beside<'a, T>(
+pub(super) fn beside<'a, T>(
     periods: &'a Periods,
     period: PeriodId,
     mut sorted: &'a [T],
