@@ -106,7 +106,7 @@ impl Observed for Atomizer {
                 Multithreaded Programs, IEEE TSE 2006 (on-line reduction, Theorem 3.2)",
         guarantee: "a heuristic: judges each event by what was seen before it, so it misses what only the whole \
                     execution shows; what it finds is a suspicion, often false",
-        blame: Blame::Some,
+        blame: Blame::More,
         tells_first_event: false,
         cost: "O(locks held) per event; memory O(variables and locks, each times the locks held at it)",
     };

@@ -11,78 +11,114 @@
 //! ```
 //!
 //! An operation on a lock is a both-mover as well if nobody can meet it (TSE'06 §3.5): only one thread uses
-//! the lock; it is always taken inside one other lock, held exclusively throughout; or (beyond the
-//! paper) nobody ever takes it exclusively. Re-entrant operations do not get here at all.
+//! the lock; it is always taken inside one other lock, held exclusively throughout; or, beyond the
+//! paper, nobody ever takes it exclusively, or nobody uses it in a period that can run beside the operation (what a
+//! main thread does before it starts the others). Re-entrant operations do not get here at all.
 //!
 //! Locks taken before the unit began: their release inside it is a left-mover like any other.
 //! Locks need not be nested. A section is dropped only if nothing but what is dropped is inside it.
 //!
 //! *Cost*: linear in the steps of a unit; the both-movers O(locks held) for each acquire.
 
-use atomvet_trace::{Mode, ThreadId};
+use atomvet_trace::{LockId, Mode, ThreadId};
+use smallvec::SmallVec;
 
 use super::execution::{Execution, Unit};
-use super::races::Races;
+use super::lockset::Common;
+use super::periods::{PeriodId, Periods};
+use super::races::{Races, beside};
 use super::stacks::{Section, SectionId};
 
-/// The locks whose operations commute with everything that can happen beside them.
+/// The operations on locks that commute with everything that can happen beside them.
 #[derive(Debug)]
 pub struct BothMovers {
     /// Per lock.
-    both: Vec<bool>,
+    locks: Vec<Moves>,
+}
+
+/// Which operations on a lock are both-movers.
+#[derive(Debug)]
+enum Moves {
+    /// All of them.
+    Both,
+    /// Those of these threads in these periods, sorted.
+    BothDuring(Vec<(ThreadId, PeriodId)>),
 }
 
 /// What is known of all sections of a lock.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Use {
-    thread: ThreadId,
+    thread: Option<ThreadId>,
     several_threads: bool,
     exclusive: bool,
     /// The locks that were held exclusively around all sections.
-    around: Vec<u32>,
+    around: Common,
+    /// Its operations inside units.
+    when: Vec<(ThreadId, PeriodId)>,
+    /// Its operations, less those.
+    between_units: usize,
 }
 
 impl BothMovers {
     /// Looks at all sections of an execution.
     pub fn new(execution: &Execution) -> BothMovers {
-        let mut uses: Vec<Option<Use>> = Vec::new();
-        for section in execution.stacks.sections() {
-            if section.lock.index() >= uses.len() {
-                uses.resize(section.lock.index() + 1, None);
-            }
-            let slot = &mut uses[section.lock.index()];
-            let around = || {
-                let outer = execution.stacks.held(section.outer).map(|id| execution.stacks.section(id));
-                outer.filter(|outer| is_around(outer, section)).map(|outer| outer.lock.0)
-            };
-            let exclusive = section.mode == Mode::Exclusive;
-            match slot {
-                None => {
-                    let around = around().collect();
-                    *slot = Some(Use { thread: section.thread, several_threads: false, exclusive, around });
-                }
-                Some(known) => {
-                    known.several_threads |= known.thread != section.thread;
-                    known.exclusive |= exclusive;
-                    known.around.retain(|&lock| around().any(|other| other == lock));
+        let stacks = &execution.stacks;
+        let locks = stacks.sections().iter().map(|section| section.lock.index() + 1).max().unwrap_or(0);
+        let mut uses = vec![Use::default(); locks];
+        for section in stacks.sections() {
+            let known = &mut uses[section.lock.index()];
+            known.several_threads |= *known.thread.get_or_insert(section.thread) != section.thread;
+            known.exclusive |= section.mode == Mode::Exclusive;
+            let outer = stacks.held(section.outer).map(|id| stacks.section(id));
+            let around: SmallVec<[LockId; 4]> =
+                outer.filter(|outer| is_around(outer, section)).map(|outer| outer.lock).collect();
+            known.around.narrow(around.iter().copied());
+            known.between_units += if section.end == u32::MAX { 1 } else { 2 };
+        }
+        for (_, unit) in execution.units() {
+            let sections = execution.entered_in(unit).iter().copied().chain(stacks.held(unit.root));
+            for section in sections.map(|id| stacks.section(id)) {
+                let inside =
+                    [section.start, section.end].into_iter().filter(|step| unit.steps.contains(step));
+                let known = &mut uses[section.lock.index()];
+                for _ in inside {
+                    known.when.push((unit.thread, unit.period));
+                    known.between_units -= 1;
                 }
             }
         }
-        let meets_nobody = |known: &Option<Use>| {
-            known
-                .as_ref()
-                .is_none_or(|known| !known.several_threads || !known.exclusive || !known.around.is_empty())
-        };
-        BothMovers { both: uses.iter().map(meets_nobody).collect() }
+        BothMovers { locks: uses.into_iter().map(|known| known.moves(&execution.periods)).collect() }
     }
 
-    /// How many locks these are.
+    /// How many locks nobody can ever meet.
     pub fn count(&self) -> u64 {
-        self.both.iter().filter(|both| **both).count() as u64
+        self.locks.iter().filter(|moves| matches!(moves, Moves::Both)).count() as u64
     }
 
-    fn has(&self, section: &Section) -> bool {
-        self.both.get(section.lock.index()).is_some_and(|&both| both)
+    /// Whether the operations of a section in a unit are both-movers.
+    fn has(&self, section: &Section, unit: &Unit) -> bool {
+        match &self.locks[section.lock.index()] {
+            Moves::Both => true,
+            Moves::BothDuring(alone) => alone.binary_search(&(unit.thread, unit.period)).is_ok(),
+        }
+    }
+}
+
+impl Use {
+    fn moves(mut self, periods: &Periods) -> Moves {
+        if !self.several_threads || !self.exclusive || !self.around.is_empty() {
+            return Moves::Both;
+        }
+        // Who operates between units, that is when nothing is recorded, may do so beside anything.
+        if self.between_units > 0 {
+            return Moves::BothDuring(Vec::new());
+        }
+        self.when.sort_unstable();
+        self.when.dedup();
+        let is_alone = |&&(_, period): &&(ThreadId, PeriodId)| {
+            beside(periods, period, &self.when, |when| *when).next().is_none()
+        };
+        Moves::BothDuring(self.when.iter().filter(is_alone).copied().collect())
     }
 }
 
@@ -162,7 +198,7 @@ impl Automaton {
         let entered = execution.entered_in(unit).iter().copied();
         for id in entered.chain(execution.stacks.held(unit.root)) {
             let section = execution.stacks.section(id);
-            if both_movers.has(section) {
+            if both_movers.has(section, unit) {
                 continue;
             }
             if let Some(at) = index(section.start) {

@@ -266,7 +266,8 @@ impl<'a> Accesses<'a> {
             class.racy = class.counts;
         }
         let mut shapes: Vec<&Shape> = self.counting().collect();
-        shapes.sort_by_key(|shape| self.locksets.locks(shape.lockset).len());
+        // Whatever is beside a write conflicts with it, unless both are updates that commute.
+        shapes.sort_by_key(|shape| (!shape.touch.writes(), self.locksets.locks(shape.lockset).len()));
         let shown = shapes.iter().find_map(|shape| {
             let conflicting = shapes.iter().filter(|other| other.touch.conflicts(shape.touch));
             let pairs = conflicting.filter_map(|other| {
@@ -287,6 +288,7 @@ impl<'a> Accesses<'a> {
         let mut partners: Vec<usize> = (0..self.shapes.len()).collect();
         partners.sort_by_key(|&index| self.locksets.locks(self.shapes[index].lockset).len());
         let mut nearest: FxHashMap<[(u32, SiteId); 2], Pair> = FxHashMap::default();
+        let mut kept = Keep::Going;
         for (index, _) in open.iter().enumerate().filter(|(_, open)| **open) {
             let shape = &self.shapes[index];
             let mut unknown: Vec<usize> =
@@ -315,14 +317,15 @@ impl<'a> Accesses<'a> {
                 let found: Vec<usize> = found.collect();
                 found.into_iter().for_each(|class| self.classes[class].racy = true);
             }
-            if effort.spend(std::mem::take(&mut self.steps), done) == Keep::Stop {
-                return Keep::Stop;
+            kept = effort.spend(std::mem::take(&mut self.steps), done);
+            if kept == Keep::Stop {
+                break;
             }
         }
         let mut nearest: Vec<Pair> = nearest.into_values().collect();
         nearest.sort_unstable_by_key(|&(_, one, other)| (one, other));
         nearest.into_iter().for_each(|pair| self.report(pair, out));
-        Keep::Going
+        kept
     }
 
     /// The access of a shape that can run beside those of a class and is nearest to them in the trace, as far
@@ -361,7 +364,7 @@ impl<'a> Accesses<'a> {
 }
 
 /// Those of a list, sorted by thread and period, that can run beside a period: one slice per thread that has any.
-fn beside<'a, T>(
+pub(super) fn beside<'a, T>(
     periods: &'a Periods,
     period: PeriodId,
     mut sorted: &'a [T],

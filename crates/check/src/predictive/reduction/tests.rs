@@ -203,6 +203,21 @@ fn what_cannot_run_at_the_same_time_does_not_race() {
 }
 
 #[test]
+fn lock_operations_that_nobody_can_run_beside_move_both_ways() {
+    let block = "1:b 1:acq(l) 1:w(x) 1:rel(l) 1:acq(l) 1:w(x) 1:rel(l) 1:e ";
+    let other = "2:acq(l) 2:w(x) 2:rel(l) ";
+    suspect(&format!("{block} 1:fork(2) {other} 1:join(2) {block}"), [false; 3]);
+    suspect(&format!("1:fork(2) {block} {other} 1:join(2)"), [true; 3]);
+    // Taken before the fork, given back after it.
+    suspect(
+        &format!("1:acq(l) 1:fork(2) 1:b 1:w(x) 1:rel(l) 1:acq(l) 1:w(x) 1:rel(l) 1:e {other}"),
+        [true; 3],
+    );
+    // Given back between units: when is not known.
+    suspect(&format!("{block} 1:fork(2) 2:acq(l) 2:b 2:w(x) 2:e 2:rel(l)"), [true; 3]);
+}
+
+#[test]
 fn locks_taken_before_the_unit() {
     let other = "2:acq(l) 2:w(x) 2:rel(l) ";
     suspect(&format!("1:acq(l) 1:b 1:w(x) 1:w(x) 1:e 1:rel(l) {other}"), [false; 3]);
