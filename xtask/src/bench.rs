@@ -89,7 +89,7 @@ const PREDICTIVE: [&str; 8] = [
     "blocks",
     "blocks-exact",
     "reduction",
-    "reduction-multi-lockset",
+    "reduction-pairwise",
     "atomizer",
     "deadlock",
 ];

@@ -28,7 +28,7 @@ pub const CHECKERS: &[Entry] = &[
     predictive::<blocks::Blocks>(),
     predictive::<blocks_exact::BlocksExact>(),
     predictive::<reduction::Reduction>(),
-    predictive::<reduction::ReductionMultiLockset>(),
+    predictive::<reduction::ReductionPairwise>(),
     predictive::<reduction::ReductionCommonLock>(),
     observed::<atomizer::Atomizer>(),
     predictive::<deadlock::Deadlock>(),

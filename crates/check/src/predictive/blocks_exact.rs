@@ -100,7 +100,13 @@ struct Exact<'a> {
 }
 
 impl Exact<'_> {
-    fn judge_component(&mut self, component: Vec<UnitId>, effort: &mut Effort, done: Done, out: &mut Predicted) {
+    fn judge_component(
+        &mut self,
+        component: Vec<UnitId>,
+        effort: &mut Effort,
+        done: Done,
+        out: &mut Predicted,
+    ) {
         let Some(can_be_left) = &self.can_be_left else {
             self.not_judged += 1;
             return;
@@ -214,7 +220,8 @@ impl Exact<'_> {
             || accesses.execution.before(other, one)
             || numbers(one).any(|a| {
                 let location = accesses.access(a).location;
-                numbers(other).any(|b| accesses.access(b).location == location && pairs::conflict(accesses, a, b))
+                numbers(other)
+                    .any(|b| accesses.access(b).location == location && pairs::conflict(accesses, a, b))
             })
     }
 }

@@ -126,14 +126,14 @@ impl Judge for Reduction {
         name: "reduction",
         kind: Kind::Predictive,
         paper: "Wang, Stoller: Runtime Analysis of Atomicity for Multithreaded Programs, IEEE TSE 2006, \
-                Theorem 3.4 applied repeatedly; races pairwise (RV 2003, Theorem 4.3)",
+                Theorem 3.4 applied repeatedly; races by the multi-lockset test of section 3.4",
         guarantee: "if it finds nothing and no deadlock is possible, every block is atomic in every interleaving \
                     of this execution that locks, fork, join and barriers allow; what it finds is a suspicion, \
-                    often false",
+                    often false: a variable is racy as a whole, unless its writes have a lock in common and every \
+                    read holds one of those",
         blame: Blame::More,
         tells_first_event: false,
-        cost: "O(n log n) for n accesses, and for variables that fail the multi-lockset test pairs of classes of \
-               accesses; memory O(events)",
+        cost: "O(n log n) for n accesses; memory O(events)",
     };
 
     fn new(_config: &Config) -> Self {
@@ -141,33 +141,34 @@ impl Judge for Reduction {
     }
 
     fn judge(self, execution: &Execution, effort: &mut Effort, out: &mut Predicted) -> Stats {
-        judge(RaceTest::Pairwise, execution, effort, out)
+        judge(RaceTest::MultiLockset, execution, effort, out)
     }
 }
 
-/// The checker `reduction-multi-lockset`.
+/// The checker `reduction-pairwise`.
 #[derive(Debug)]
-pub struct ReductionMultiLockset;
+pub struct ReductionPairwise;
 
-impl Judge for ReductionMultiLockset {
+impl Judge for ReductionPairwise {
     const INFO: Info = Info {
-        name: "reduction-multi-lockset",
+        name: "reduction-pairwise",
         kind: Kind::Predictive,
         paper: "Wang, Stoller: Runtime Analysis of Atomicity for Multithreaded Programs, IEEE TSE 2006, \
-                Theorem 3.4 applied repeatedly; races by the multi-lockset test of section 3.4",
-        guarantee: "as reduction, with more false suspicions: a variable is racy as a whole, unless its writes have \
-                    a lock in common and every read holds one of those",
+                Theorem 3.4 applied repeatedly; races pairwise (RV 2003, Theorem 4.3)",
+        guarantee: "as reduction, with fewer false suspicions: only an access that can meet a conflicting one without a \
+                    common lock is racy",
         blame: Blame::More,
         tells_first_event: false,
-        cost: "O(n log n) for n accesses; memory O(events)",
+        cost: "O(n log n) for n accesses, and for variables that fail the multi-lockset test pairs of classes of \
+               accesses; memory O(events)",
     };
 
     fn new(_config: &Config) -> Self {
-        ReductionMultiLockset
+        ReductionPairwise
     }
 
     fn judge(self, execution: &Execution, effort: &mut Effort, out: &mut Predicted) -> Stats {
-        judge(RaceTest::MultiLockset, execution, effort, out)
+        judge(RaceTest::Pairwise, execution, effort, out)
     }
 }
 

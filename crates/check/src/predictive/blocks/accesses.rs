@@ -299,7 +299,12 @@ impl<'a> Accesses<'a> {
     }
 
     /// Whether a thread, between two of its steps, takes a lock that cannot be had while somebody holds these.
-    pub(in crate::predictive) fn needs(&self, thread: ThreadId, steps: Range<u32>, holding: LockSetId) -> bool {
+    pub(in crate::predictive) fn needs(
+        &self,
+        thread: ThreadId,
+        steps: Range<u32>,
+        holding: LockSetId,
+    ) -> bool {
         self.uses(thread, steps, holding).next().is_some()
     }
 
@@ -319,8 +324,9 @@ impl<'a> Accesses<'a> {
             let from = (lock, thread, steps.start);
             let first = self.sections.partition_point(|used| (used.lock, used.thread, used.start) < from);
             let (end, sections) = (steps.end, &self.sections[first..]);
-            let inside =
-                sections.iter().take_while(move |used| (used.lock, used.thread) == (lock, thread) && used.start < end);
+            let inside = sections
+                .iter()
+                .take_while(move |used| (used.lock, used.thread) == (lock, thread) && used.start < end);
             inside.filter(move |used| {
                 exclusive(mode, if used.is_shared { Mode::Shared } else { Mode::Exclusive })
             })

@@ -239,8 +239,7 @@ impl Pair<'_> {
         let stacks = &accesses.execution.stacks;
         let (e1, e2) = (accesses.access(first), accesses.access(second));
         let entered = accesses.execution.entered_in(unit).iter().copied();
-        let between =
-            entered.filter(|&section| (e1.step..e2.step).contains(&stacks.section(section).start));
+        let between = entered.filter(|&section| (e1.step..e2.step).contains(&stacks.section(section).start));
         let mut some_time = stacks.held(e1.stack).chain(between).inspect(|_| *steps += 1);
         some_time.any(|section| accesses.takes_under(stacks.section(section).lock, holding))
     }
@@ -363,7 +362,9 @@ fn key(accesses: &Accesses<'_>, unit: &Unit, ends: &[u32]) -> Vec<u32> {
         key.extend([access.location.0, what, execution.stacks.path(access.stack).0]);
         // Which of the unit's sections these are.
         let sections = execution.stacks.held(access.stack);
-        key.extend(sections.filter_map(|section| entered.binary_search(&section).ok()).map(|place| place as u32));
+        key.extend(
+            sections.filter_map(|section| entered.binary_search(&section).ok()).map(|place| place as u32),
+        );
         key.push(u32::MAX);
     }
     if !accesses.is_nested[accesses.access(ends[0]).unit.0 as usize] {
