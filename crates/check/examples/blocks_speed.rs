@@ -16,7 +16,7 @@ fn main() {
         (Kind::TwoPhaseLocking, 100_000),
         (Kind::TwoPhaseLocking, 1_000_000),
         (Kind::Random, 100_000),
-        (Kind::Random, 1_000_000),
+        (Kind::Random, 300_000),
     ] {
         measure(&Trace { kind, events, ..large.clone() });
     }

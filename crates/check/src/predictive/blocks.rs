@@ -30,7 +30,7 @@ pub(super) mod locksets;
 pub(super) mod pairs;
 mod single;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use crate::predictive::effort::{Done, Keep};
 use crate::predictive::execution::{Unit, UnitId, UnitKind};
@@ -188,7 +188,8 @@ pub(super) fn find(accesses: &mut Accesses<'_>, effort: &mut Effort) -> Found {
     let of = execution.units.len() as u64;
     let mut sketches: Vec<Vec<Sketch>> = vec![Vec::new(); execution.units.len()];
     let mut single = Single::new(accesses);
-    let judged = || execution.units().filter(|(_, unit)| unit.kind != UnitKind::Single && unit.accesses.len() > 1);
+    let judged =
+        || execution.units().filter(|(_, unit)| unit.kind != UnitKind::Single && unit.accesses.len() > 1);
     for (id, unit) in judged() {
         let done = Done { what: "units judged, one variable", done: u64::from(id.0), of };
         if effort.spend(1 + single.take_steps(), done) == Keep::Stop {
@@ -203,7 +204,7 @@ pub(super) fn find(accesses: &mut Accesses<'_>, effort: &mut Effort) -> Found {
             continue;
         }
         let done = Done { what: "units judged, two variables", done: u64::from(id.0), of };
-        let stopped = effort.spend(1 + pairs.take_steps(), done) == Keep::Stop;
+        let stopped = effort.spend(1 + single.take_steps() + pairs.take_steps(), done) == Keep::Stop;
         let found = if stopped {
             None
         } else {

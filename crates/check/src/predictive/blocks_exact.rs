@@ -100,7 +100,13 @@ struct Exact<'a> {
 }
 
 impl Exact<'_> {
-    fn judge_component(&mut self, component: Vec<UnitId>, effort: &mut Effort, done: Done, out: &mut Predicted) {
+    fn judge_component(
+        &mut self,
+        component: Vec<UnitId>,
+        effort: &mut Effort,
+        done: Done,
+        out: &mut Predicted,
+    ) {
         let Some(can_be_left) = &self.can_be_left else {
             self.not_judged += 1;
             return;
@@ -214,7 +220,8 @@ impl Exact<'_> {
             || accesses.execution.before(other, one)
             || numbers(one).any(|a| {
                 let location = accesses.access(a).location;
-                numbers(other).any(|b| accesses.access(b).location == location && pairs::conflict(accesses, a, b))
+                numbers(other)
+                    .any(|b| accesses.access(b).location == location && pairs::conflict(accesses, a, b))
             })
     }
 }
@@ -273,7 +280,7 @@ fn left_units(
         for (place, &second) in ends.iter().enumerate() {
             for &first in &ends[..place] {
                 let done = Done { what: "units looked at for cycles", done: u64::from(id.0), of };
-                if effort.spend(16, done) == Keep::Stop {
+                if effort.spend(16 + std::mem::take(&mut accesses.steps), done) == Keep::Stop {
                     return None;
                 }
                 let gaps = accesses.gaps(first, second);

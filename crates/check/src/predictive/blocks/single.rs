@@ -16,9 +16,9 @@
 use atomvet_trace::EventId;
 use rustc_hash::FxHashMap;
 
-use super::{MOST_PATTERNS, Sketch};
 use super::accesses::{Accesses, Class, Partner, touch_code};
 use super::locksets::LockSetId;
+use super::{MOST_PATTERNS, Sketch};
 use crate::predictive::execution::{Access, LocationId, Touch, Unit, UnitId};
 use crate::predictive::periods::PeriodId;
 
@@ -107,6 +107,7 @@ impl Single {
                 }
             }
             seen.add(accesses, number);
+            self.verdicts.steps += std::mem::take(&mut accesses.steps);
         }
         self.verdicts.sketches(accesses, &broken)
     }
@@ -210,6 +211,9 @@ fn bad_classes(
         Rule::B => &[Partner::LastWrite, Partner::UninitialisedRead],
     };
     let mut bad = Vec::new();
+    if !kinds.iter().any(|&kind| accesses.is_open_somewhere(e1.location, kind, holding)) {
+        return bad;
+    }
     for group in accesses.groups(e1.location) {
         *steps += 2;
         if group.thread == unit.thread || !kinds.iter().any(|&kind| accesses.is_open(group, kind, holding)) {
@@ -233,9 +237,7 @@ fn bad_classes(
 fn breaks(class: &Class, e1: Touch, e2: Touch, rule: Rule) -> bool {
     let Class { touch, role, .. } = class;
     let bad = match rule {
-        Rule::A => {
-            e2.reads() && touch.writes() || e1.writes() && e2.writes() && role.is_uninitialised_read()
-        }
+        Rule::A => e2.reads() && touch.writes() || e1.writes() && e2.writes() && role.is_uninitialised_read(),
         Rule::B => role.is_final_write() || touch.writes() && role.is_uninitialised_read(),
     };
     bad && touch.conflicts(e1) && touch.conflicts(e2)

@@ -46,7 +46,8 @@ impl Group {
         of_thread.sort_unstable();
         of_thread.dedup();
         let shared_locations = of_several_units(accesses, &units);
-        let mut group = Group { threads: Vec::new(), ends: vec![(0, 0); units.len()], before: Vec::new(), units };
+        let mut group =
+            Group { threads: Vec::new(), ends: vec![(0, 0); units.len()], before: Vec::new(), units };
         for &thread in &of_thread {
             let own = |&(_, unit): &(usize, &UnitId)| execution.unit(*unit).thread == thread;
             let own: Vec<(usize, UnitId)> =
@@ -81,18 +82,19 @@ impl Group {
         };
         let free = |&(lock, mode): &(LockId, Mode)| {
             let others = (0..self.threads.len()).filter(|&other| other != thread && at[other] > 0);
-            let mut held =
-                others.flat_map(|other| &self.threads[other][usize::from(at[other]) - 1].held);
+            let mut held = others.flat_map(|other| &self.threads[other][usize::from(at[other]) - 1].held);
             !held.any(|&(other, other_mode)| other == lock && exclusive(mode, other_mode))
         };
-        step.access.is_none_or(|(_, unit)| self.before[unit].iter().all(is_over)) && step.acquires.iter().all(free)
+        step.access.is_none_or(|(_, unit)| self.before[unit].iter().all(is_over))
+            && step.acquires.iter().all(free)
     }
 
     /// Every order of the units, one after the other, that threads, fork, join and barriers allow; none if
     /// there are more than so many.
     pub(super) fn serial_orders(&self, accesses: &Accesses<'_>, most: usize) -> Option<Vec<Vec<usize>>> {
         let count = self.units.len();
-        let goes_before = |one: usize, other: usize| accesses.execution.before(self.units[one], self.units[other]);
+        let goes_before =
+            |one: usize, other: usize| accesses.execution.before(self.units[one], self.units[other]);
         let mut orders = Vec::new();
         let mut waiting: Vec<Vec<usize>> = vec![Vec::new()];
         while let Some(order) = waiting.pop() {

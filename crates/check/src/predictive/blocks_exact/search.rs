@@ -115,8 +115,7 @@ impl<'a> Search<'a> {
     fn go_through_serial(&mut self, orders: &[Vec<usize>]) {
         let mut known = FxHashSet::default();
         for order in orders {
-            let mut looks =
-                Serial { seen: vec![0; self.reads.len()], values: vec![0; self.locations.len()] };
+            let mut looks = Serial { seen: vec![0; self.reads.len()], values: vec![0; self.locations.len()] };
             for number in order.iter().flat_map(|&unit| self.group.accesses_of(unit)) {
                 if let Some((read, value)) = self.access(number, &mut looks.values) {
                     looks.seen[read] = value;
@@ -285,9 +284,8 @@ pub(super) fn blame(accesses: &Accesses<'_>, group: &Group, path: &[u32]) -> Opt
         }
         // Nobody encloses: all that happens from the first access of some unit on.
         None => {
-            let start = (0..path.len()).find(|&place| {
-                (place + 1..path.len()).any(|later| unit_of(later) == unit_of(place))
-            })?;
+            let start = (0..path.len())
+                .find(|&place| (place + 1..path.len()).any(|later| unit_of(later) == unit_of(place)))?;
             let way: Vec<usize> = (start..path.len()).collect();
             let second = way.iter().rposition(|&place| unit_of(place) == unit_of(start))?;
             (way, second)
