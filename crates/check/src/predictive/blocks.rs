@@ -30,7 +30,7 @@ pub(super) mod locksets;
 pub(super) mod pairs;
 mod single;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use crate::predictive::effort::{Done, Keep};
 use crate::predictive::execution::{Unit, UnitId, UnitKind};
@@ -204,7 +204,7 @@ pub(super) fn find(accesses: &mut Accesses<'_>, effort: &mut Effort) -> Found {
             continue;
         }
         let done = Done { what: "units judged, two variables", done: u64::from(id.0), of };
-        let stopped = effort.spend(1 + pairs.take_steps(), done) == Keep::Stop;
+        let stopped = effort.spend(1 + single.take_steps() + pairs.take_steps(), done) == Keep::Stop;
         let found = if stopped {
             None
         } else {

@@ -1,7 +1,7 @@
 //! Blocks, and then every interleaving of what is left (TSE 2006, Theorem 4.4; RV 2003, §5.4).
 //!
 //! First all pairs, as `blocks` does. Cycles that need three and more units are looked for among the units that no
-//! pair breaks: these fall into components that share variables, and of each component every interleaving
+//! pair breaks: these fall into components that share variables or threads, and of each component every interleaving
 //! of its uninitialised reads, last writes and lock operations is compared with every serial order.
 //!
 //! **Guarantee.** Where all components are judged, nothing is missed: an execution without a finding is view-atomic,
@@ -232,7 +232,7 @@ enum Judged {
     No,
 }
 
-/// Units that no pair breaks and that have something to show, by the variables that they share.
+/// Units that no pair breaks and that have something to show, by the variables that they share and by their order.
 fn components(accesses: &Accesses<'_>, broken: &FxHashSet<UnitId>) -> Vec<Vec<UnitId>> {
     let execution = accesses.execution;
     let mut leader: Vec<u32> = (0..execution.units.len() as u32).collect();
@@ -253,6 +253,16 @@ fn components(accesses: &Accesses<'_>, broken: &FxHashSet<UnitId>) -> Vec<Vec<Un
         members[access.unit.0 as usize] = true;
         if let Some(last) = last_of[access.location.0 as usize].replace(access.unit.0) {
             let (one, other) = (find(&mut leader, last), find(&mut leader, access.unit.0));
+            leader[one as usize] = other;
+        }
+    }
+    // Cycles also go through the order of units: of one thread, or, with forks and joins, of any two.
+    let mut last_of: Vec<Option<u32>> = vec![None; execution.periods.threads()];
+    for unit in (0..execution.units.len() as u32).filter(|&unit| members[unit as usize]) {
+        let thread = execution.unit(UnitId(unit)).thread.index();
+        let slot = if accesses.has_order_of_threads { 0 } else { thread };
+        if let Some(last) = last_of[slot].replace(unit) {
+            let (one, other) = (find(&mut leader, last), find(&mut leader, unit));
             leader[one as usize] = other;
         }
     }
@@ -280,7 +290,7 @@ fn left_units(
         for (place, &second) in ends.iter().enumerate() {
             for &first in &ends[..place] {
                 let done = Done { what: "units looked at for cycles", done: u64::from(id.0), of };
-                if effort.spend(16, done) == Keep::Stop {
+                if effort.spend(16 + std::mem::take(&mut accesses.steps), done) == Keep::Stop {
                     return None;
                 }
                 let gaps = accesses.gaps(first, second);

@@ -14,8 +14,8 @@ use rustc_hash::FxHashSet;
 
 use super::locksets::{LockSetId, LockSets};
 use crate::predictive::Execution;
-use crate::predictive::execution::{Access, LocationId, Touch, Unit, UnitKind};
-use crate::predictive::periods::PeriodId;
+use crate::predictive::execution::{Access, LocationId, Touch, Unit, UnitId, UnitKind};
+use crate::predictive::periods::{PeriodId, Periods};
 use crate::predictive::stacks::{PathId, exclusive};
 
 /// What an access is in its unit.
@@ -107,6 +107,8 @@ pub(in crate::predictive) struct Accesses<'a> {
     /// Per location, its groups, by thread.
     groups_of: Vec<Range<u32>>,
     groups: Vec<Group>,
+    /// Per location, what all of its groups have in common.
+    common_of: Vec<[Option<LockSetId>; 3]>,
     pub(in crate::predictive) classes: Vec<Class>,
     /// Accesses of locations that are not local, by location, thread and position.
     pub(in crate::predictive) in_order: Vec<u32>,
@@ -116,6 +118,13 @@ pub(in crate::predictive) struct Accesses<'a> {
     sections: Vec<Use>,
     /// The pairs of locks of which somebody takes the second while holding the first.
     nestings: FxHashSet<(LockId, LockId)>,
+    /// Some period is before one of another thread.
+    pub(in crate::predictive) has_order_of_threads: bool,
+    /// What was found out about the unit asked about last: what it holds after each of its releases.
+    valleys: Vec<(u32, LockSetId)>,
+    valleys_of: Option<UnitId>,
+    /// Steps that were taken to find gaps, and that nobody accounted for yet.
+    pub(in crate::predictive) steps: u64,
     /// Per unit, whether its critical sections are nested in each other.
     pub(in crate::predictive) is_nested: Vec<bool>,
 }
@@ -138,11 +147,16 @@ impl<'a> Accesses<'a> {
             roles: roles(execution),
             groups_of: Vec::new(),
             groups: Vec::new(),
+            common_of: Vec::new(),
             classes: Vec::new(),
             in_order: Vec::new(),
             by_class: Vec::new(),
             sections,
             nestings: nestings(execution),
+            has_order_of_threads: has_order_of_threads(&execution.periods),
+            valleys: Vec::new(),
+            valleys_of: None,
+            steps: 0,
             is_nested: execution.units.iter().map(|unit| is_nested(execution, unit)).collect(),
         };
         accesses.sections.sort_unstable();
@@ -167,6 +181,7 @@ impl<'a> Accesses<'a> {
         keyed.sort_unstable();
         self.by_class = keyed.iter().map(|&(.., number)| number).collect();
         self.groups_of.resize(execution.locations.len(), 0..0);
+        self.common_of.resize(execution.locations.len(), [None; 3]);
         let mut first = 0;
         for group in keyed.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
             let (location, thread, ..) = group[0];
@@ -190,6 +205,10 @@ impl<'a> Accesses<'a> {
                     }
                 }
             }
+            for (of_all, of_group) in self.common_of[location.0 as usize].iter_mut().zip(common) {
+                let Some(of_group) = of_group else { continue };
+                *of_all = Some(self.locksets.intersection(of_all.unwrap_or(of_group), of_group));
+            }
             let number = self.groups.len() as u32;
             let groups = &mut self.groups_of[location.0 as usize];
             *groups = if groups.end == 0 { number..number + 1 } else { groups.start..number + 1 };
@@ -208,6 +227,19 @@ impl<'a> Accesses<'a> {
     #[inline]
     pub(in crate::predictive) fn is_open(&self, group: &Group, kind: Partner, holding: LockSetId) -> bool {
         group.common[kind as usize].is_some_and(|common| !self.locksets.exclude(holding, common))
+    }
+
+    /// Whether some partner of that kind might be in some group while another thread holds these locks. In
+    /// a program that keeps its locking discipline, this answers for all groups at once.
+    #[inline]
+    pub(in crate::predictive) fn is_open_somewhere(
+        &self,
+        location: LocationId,
+        kind: Partner,
+        holding: LockSetId,
+    ) -> bool {
+        let common = self.common_of[location.0 as usize][kind as usize];
+        common.is_some_and(|common| !self.locksets.exclude(holding, common))
     }
 
     /// The classes of a group that can run at the same time as a period of another thread.
@@ -274,23 +306,48 @@ impl<'a> Accesses<'a> {
             gaps.push(self.locksets.intern(&mut locks));
             return gaps;
         }
-        let entered = execution.entered_in(execution.unit(e1.unit)).iter().copied();
-        let mut sections: Vec<_> = stacks.held(e1.stack).chain(entered).collect();
-        sections.sort_unstable();
-        sections.dedup();
-        let sections: Vec<_> = sections.into_iter().map(|section| stacks.section(section)).collect();
-        let releases = sections.iter().map(|section| section.end);
-        let moments = releases.filter(|end| (e1.step..e2.step).contains(end)).chain([e1.step]);
-        for moment in moments {
-            let held = sections.iter().filter(|section| section.start <= moment && moment < section.end);
-            locks.clear();
-            locks.extend(held.map(|section| (section.lock, section.mode)));
-            let gap = self.locksets.intern(&mut locks);
-            if !gaps.contains(&gap) {
-                gaps.push(gap);
+        self.find_valleys(e1.unit);
+        let after = self.valleys.partition_point(|&(step, _)| step < e1.step);
+        let valleys = self.valleys[after..].iter().take_while(|&&(step, _)| step < e2.step);
+        gaps.push(self.locksets.of_path(stacks.path(e1.stack)));
+        for &(_, held) in valleys {
+            self.steps += 1;
+            if held == LockSetId::EMPTY {
+                return vec![held];
+            }
+            if !gaps.contains(&held) {
+                gaps.push(held);
             }
         }
         gaps
+    }
+
+    /// What the unit holds after each release.
+    fn find_valleys(&mut self, id: UnitId) {
+        if self.valleys_of.replace(id) == Some(id) {
+            return;
+        }
+        let Execution { stacks, .. } = self.execution;
+        let unit = self.execution.unit(id);
+        let entered = self.execution.entered_in(unit).iter().copied();
+        let sections: Vec<_> =
+            stacks.held(unit.root).chain(entered).map(|section| stacks.section(section)).collect();
+        let mut changes: Vec<_> =
+            sections.iter().flat_map(|&section| [(section.start, section), (section.end, section)]).collect();
+        changes.sort_unstable_by_key(|&(step, _)| step);
+        let mut held: Vec<(LockId, Mode)> = Vec::new();
+        self.valleys.clear();
+        for (step, section) in changes.into_iter().take_while(|&(step, _)| step < unit.steps.end) {
+            self.steps += 4 + held.len() as u64;
+            let lock = (section.lock, section.mode);
+            if step == section.start {
+                held.push(lock);
+            } else if let Some(place) = held.iter().position(|&other| other == lock) {
+                held.remove(place);
+                let locks = self.locksets.intern(&mut held.clone());
+                self.valleys.push((step, locks));
+            }
+        }
     }
 
     /// Whether somebody takes one of these locks while holding another one.
@@ -360,7 +417,7 @@ fn roles(execution: &Execution) -> Vec<Role> {
     let mut written_by = vec![u32::MAX; execution.locations.len()];
     let sets_value = |touch: Touch| matches!(touch, Touch::Write | Touch::Update(_));
     for (id, unit) in execution.units() {
-        for number in unit.accesses.start as usize..unit.accesses.end as usize {
+        for number in unit.accesses.clone().map(|number| number as usize) {
             let Access { location, touch, .. } = execution.accesses[number];
             let writer = &mut written_by[location.0 as usize];
             if touch.reads() && *writer != id.0 {
@@ -384,7 +441,7 @@ fn roles(execution: &Execution) -> Vec<Role> {
                 run += 1;
             }
             later = Some(unit);
-            for number in (unit.accesses.start as usize..unit.accesses.end as usize).rev() {
+            for number in unit.accesses.clone().rev().map(|number| number as usize) {
                 let Access { location, touch, .. } = execution.accesses[number];
                 let writer = &mut written_by[location.0 as usize];
                 if touch.writes() && *writer != run {
@@ -413,6 +470,13 @@ fn by_thread(execution: &Execution) -> Vec<Vec<&Unit>> {
         threads[unit.thread.index()].push(unit);
     }
     threads
+}
+
+fn has_order_of_threads(periods: &Periods) -> bool {
+    let threads = 0..periods.threads() as u32;
+    let all = (0..periods.len() as u32).map(PeriodId);
+    let mut pairs = all.flat_map(|period| threads.clone().map(move |thread| (period, ThreadId(thread))));
+    pairs.any(|(period, thread)| periods.concurrent_with(period, thread).start > 0)
 }
 
 fn nestings(execution: &Execution) -> FxHashSet<(LockId, LockId)> {

@@ -25,6 +25,7 @@ use super::{MOST_PATTERNS, Sketch};
 use crate::predictive::Execution;
 use crate::predictive::execution::{Unit, UnitId};
 use crate::predictive::periods::PeriodId;
+use crate::predictive::stacks::{Section, exclusive};
 
 /// What was found out about 2-blocks.
 #[derive(Debug, Default)]
@@ -66,6 +67,7 @@ impl Pairs {
                 self.blocks += 1;
                 self.steps += 4;
                 self.judge_pair(accesses, unit, first, second, &mut found);
+                self.steps += std::mem::take(&mut accesses.steps);
                 if self.steps > 1 << 16 && !keep_going(self.take_steps()) {
                     return None;
                 }
@@ -94,8 +96,14 @@ impl Pairs {
         }
         for holding in accesses.gaps(first, second) {
             let pair = Pair { accesses, unit, first, second, holding };
+            if !is_open_somewhere(accesses, second, holding) {
+                continue;
+            }
+            let may_interlock = pair.may_interlock(&mut self.steps);
+            if !may_interlock && !is_open_somewhere(accesses, first, holding) {
+                continue;
+            }
             let groups1 = accesses.groups(e1.location);
-            let mut may_interlock = None;
             for group2 in accesses.groups(e2.location) {
                 self.steps += 2;
                 if !pair.is_open(group2, second) {
@@ -103,11 +111,11 @@ impl Pairs {
                 }
                 if let Ok(same) = groups1.binary_search_by_key(&group2.thread, |group| group.thread) {
                     found.extend(pair.in_one_thread(&groups1[same], group2, &mut self.steps));
-                    if *may_interlock.get_or_insert_with(|| pair.may_interlock(&mut self.steps)) {
+                    if may_interlock {
                         found.extend(pair.interlocked(&groups1[same], group2, &mut self.steps));
                     }
                 }
-                if pair.has_order_of_threads() {
+                if accesses.has_order_of_threads {
                     for group1 in groups1.iter().filter(|group| group.thread != group2.thread) {
                         self.steps += 2;
                         if pair.is_open(group1, first) {
@@ -134,12 +142,6 @@ impl Pair<'_> {
         group.thread != self.unit.thread && is_open(self.accesses, group, end, self.holding)
     }
 
-    /// Whether units of several threads can be in an order, besides those of one.
-    fn has_order_of_threads(&self) -> bool {
-        let periods = &self.accesses.execution.periods;
-        periods.len() > periods.threads()
-    }
-
     /// Whether an access of another thread conflicts with an end, and can be there while the locks are held.
     fn is_partner(&self, end: u32, other: u32) -> bool {
         let accesses = self.accesses;
@@ -156,12 +158,13 @@ impl Pair<'_> {
         let mut of_second = accesses.concurrent_accesses(group2, unit.period).iter().copied().peekable();
         let (mut last1, mut last2) = (None, None);
         let mut best: Option<(u64, Sketch)> = None;
+        let step = 1 + accesses.locksets.locks(holding).len() as u64;
         let free = |from: u32, to: u32| {
             let between = accesses.access(from).step..accesses.access(to).step;
             holding == LockSetId::EMPTY || !accesses.needs(group1.thread, between, holding)
         };
         loop {
-            *steps += 1;
+            *steps += step;
             // Of one thread, so that the numbers are in its order.
             let next = match (of_first.peek(), of_second.peek()) {
                 (Some(f1), Some(f2)) if f1 < f2 => of_first.next(),
@@ -186,7 +189,7 @@ impl Pair<'_> {
                 let before: Option<u32> = last1.filter(|&f1| free(f1, next));
                 before.map(|f1| Sketch::parallel(first, f1, next, second))
             };
-            *steps += 4;
+            *steps += 4 * step;
             let Some(sketch) = sketch else { continue };
             let (at, here) = (accesses.access(next).at.0, accesses.access(second).at.0);
             let distance = at.abs_diff(here);
@@ -284,10 +287,8 @@ impl Pair<'_> {
         };
         let entered = accesses.execution.entered_in(unit).iter().map(|&section| stacks.section(section));
         let mut between = entered.filter(|section| (e1.step..e2.step).contains(&section.start));
-        let needs = |section: &crate::predictive::stacks::Section| {
-            held().any(|own| {
-                own.lock == section.lock && crate::predictive::stacks::exclusive(own.mode, section.mode)
-            })
+        let needs = |section: &Section| {
+            held().any(|own| own.lock == section.lock && exclusive(own.mode, section.mode))
         };
         !keeps_out(e2.stack) && (keeps_out(e1.stack) || between.any(needs))
     }
@@ -296,6 +297,13 @@ impl Pair<'_> {
 /// Whether a partner of an end might be in the group and have the locks it needs.
 fn is_open(accesses: &Accesses<'_>, group: &Group, end: u32, holding: LockSetId) -> bool {
     let open = |kind| accesses.is_open(group, kind, holding);
+    open(Partner::LastWrite) || accesses.role(end).is_last_write() && open(Partner::UninitialisedRead)
+}
+
+/// The same of any group.
+fn is_open_somewhere(accesses: &Accesses<'_>, end: u32, holding: LockSetId) -> bool {
+    let location = accesses.access(end).location;
+    let open = |kind| accesses.is_open_somewhere(location, kind, holding);
     open(Partner::LastWrite) || accesses.role(end).is_last_write() && open(Partner::UninitialisedRead)
 }
 
@@ -308,6 +316,9 @@ pub(in crate::predictive) fn can_be_left(
     gaps: &[LockSetId],
 ) -> bool {
     let has_partner = |end: u32, holding: LockSetId| {
+        if !is_open_somewhere(accesses, end, holding) {
+            return false;
+        }
         let mut groups = accesses.groups(accesses.access(end).location).iter();
         groups.any(|group| group.thread != unit.thread && is_open(accesses, group, end, holding))
     };

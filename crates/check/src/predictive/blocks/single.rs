@@ -107,6 +107,7 @@ impl Single {
                 }
             }
             seen.add(accesses, number);
+            self.verdicts.steps += std::mem::take(&mut accesses.steps);
         }
         self.verdicts.sketches(accesses, &broken)
     }
@@ -210,6 +211,9 @@ fn bad_classes(
         Rule::B => &[Partner::LastWrite, Partner::UninitialisedRead],
     };
     let mut bad = Vec::new();
+    if !kinds.iter().any(|&kind| accesses.is_open_somewhere(e1.location, kind, holding)) {
+        return bad;
+    }
     for group in accesses.groups(e1.location) {
         *steps += 2;
         if group.thread == unit.thread || !kinds.iter().any(|&kind| accesses.is_open(group, kind, holding)) {
