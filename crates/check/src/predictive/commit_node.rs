@@ -78,7 +78,7 @@ impl Judge for CommitNode {
         let mut judging = Judging::new(execution);
         judging.all(effort);
         report(execution, &mut judging.violated, out);
-        races::report(execution, &mut judging.classes, &judging.spread, effort, out);
+        races::report(execution, &judging.classes, &judging.spread, effort, out);
         let mut stats = vec![
             ("units", execution.units.len() as u64),
             ("classes", judging.classes.len() as u64),
@@ -278,7 +278,7 @@ impl<'a> Judging<'a> {
         }
         self.reach_of[class as usize] = Some(start as u32..self.reaches.len() as u32);
         self.known.push(class);
-        (self.classes.alike(class) * 4 + found.len()) as u64
+        self.classes.cost(class) + found.len() as u64
     }
 
     /// How a unit that is violated could be broken.
@@ -287,7 +287,7 @@ impl<'a> Judging<'a> {
             execution: self.execution,
             unit,
             window: &self.window,
-            classes: &mut self.classes,
+            classes: &self.classes,
             steps: 0,
         };
         let mut sketches = patterns::direct(self.execution, &self.candidate, &mut partners);
@@ -309,7 +309,7 @@ struct ClassPartners<'a> {
     execution: &'a Execution,
     unit: &'a Unit,
     window: &'a Window,
-    classes: &'a mut Classes,
+    classes: &'a Classes,
     steps: u64,
 }
 
@@ -325,7 +325,7 @@ impl Partners for ClassPartners<'_> {
                 found.push(members);
             }
         });
-        self.steps += (self.classes.alike(class) * 4) as u64;
+        self.steps += self.classes.cost(class);
         found
     }
 

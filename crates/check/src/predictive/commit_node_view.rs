@@ -242,7 +242,7 @@ impl Partners for EndPartners<'_> {
         let key = |end: &&End| (end.node, end.own, thread_of(self.execution, end.theirs));
         let first = self.ends.partition_point(|end| key(end) < wanted) as u32;
         let last = self.ends.partition_point(|end| key(end) <= wanted) as u32;
-        if first < last { vec![first..last] } else { Vec::new() }
+        Some(first..last).filter(|list| !list.is_empty()).into_iter().collect()
     }
 
     fn members(&self, list: &Range<u32>) -> &[u32] {

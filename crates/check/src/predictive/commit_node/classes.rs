@@ -14,7 +14,7 @@
 
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
+use atomvet_trace::{LockId, Mode};
 
 use crate::predictive::Execution;
 use crate::predictive::execution::{Access, LocationId, Touch, Unit};
@@ -59,8 +59,7 @@ pub(in crate::predictive) struct Classes {
     lanes: Vec<Lane>,
     /// Accesses by class, then thread, then program order.
     members: Vec<u32>,
-    /// See [`Classes::levels`].
-    meets: FxHashMap<(PathId, PathId), (u32, u32)>,
+    locks: Locks,
 }
 
 impl Classes {
@@ -82,7 +81,7 @@ impl Classes {
             guarded: vec![false; execution.locations.len()],
             lanes: Vec::new(),
             members: sorted.iter().map(|&(.., index)| index).collect(),
-            meets: FxHashMap::default(),
+            locks: Locks::new(&execution.stacks, sorted.iter().map(|&(_, _, path, ..)| PathId(path))),
         };
         let mut at = 0_u32;
         for class in sorted.chunk_by(|a, b| (a.0, a.1, a.2, a.3) == (b.0, b.1, b.2, b.3)) {
@@ -111,7 +110,7 @@ impl Classes {
             });
         }
         for location in 0..execution.locations.len() {
-            built.guarded[location] = built.has_guard(&execution.stacks, location);
+            built.guarded[location] = built.has_guard(location);
         }
         built
     }
@@ -126,9 +125,9 @@ impl Classes {
         Some(self.of_access[access as usize]).filter(|&class| class != NO_CLASS)
     }
 
-    /// How many classes there are of the same location.
-    pub(in crate::predictive) fn alike(&self, class: u32) -> usize {
-        self.of_location[self.classes[class as usize].location.0 as usize].len()
+    /// The steps that [`Classes::neighbours`] takes: some for each class of the same location.
+    pub(in crate::predictive) fn cost(&self, class: u32) -> u64 {
+        16 * self.of_location[self.classes[class as usize].location.0 as usize].len() as u64
     }
 
     /// The members of a lane, in program order.
@@ -139,7 +138,7 @@ impl Classes {
     /// Calls `found` with the level at which a class has inter-edges and the accesses of a thread
     /// at their other ends, among the units of a window.
     pub(in crate::predictive) fn neighbours(
-        &mut self,
+        &self,
         execution: &Execution,
         class: u32,
         window: &Window,
@@ -147,7 +146,7 @@ impl Classes {
     ) {
         let location = self.classes[class as usize].location;
         for other in self.of_location[location.0 as usize].clone() {
-            let Some((level, _)) = self.levels(&execution.stacks, class, other) else { continue };
+            let Some((level, _)) = self.levels(class, other) else { continue };
             let lanes = self.classes[other as usize].lanes.clone();
             for lane in &self.lanes[lanes.start as usize..lanes.end as usize] {
                 let units = &window.units[lane.thread as usize];
@@ -167,34 +166,34 @@ impl Classes {
 
     /// The two ends of the inter-edges between accesses of two classes of one location in concurrent
     /// units (`addEdge`): levels of their lock paths, or [`LEAF`] both. None if there is no edge.
-    fn levels(&mut self, stacks: &Stacks, one: u32, other: u32) -> Option<(u32, u32)> {
+    fn levels(&self, one: u32, other: u32) -> Option<(u32, u32)> {
         let (one, other) = (&self.classes[one as usize], &self.classes[other as usize]);
         if !one.touch.conflicts(other.touch) {
             return None;
         }
         let key = |class: &Class| (class.touch.writes(), class.path);
         let (level, other_level) = if key(one) <= key(other) {
-            meet(&mut self.meets, stacks, one.path, other.path)
+            self.locks.meet(one.path, other.path)
         } else {
-            let (other_level, level) = meet(&mut self.meets, stacks, other.path, one.path);
+            let (other_level, level) = self.locks.meet(other.path, one.path);
             (level, other_level)
         };
         let shielded = |class: &Class, level: u32| level != LEAF && level < class.shield;
         (!shielded(one, level) && !shielded(other, other_level)).then_some((level, other_level))
     }
 
-    fn has_guard(&self, stacks: &Stacks, location: usize) -> bool {
+    fn has_guard(&self, location: usize) -> bool {
         let classes = &self.classes[as_range(&self.of_location[location])];
         let Some(first) = classes.first() else { return true };
-        let mut guards: Vec<_> = stacks.locks(first.path).map(|(lock, _)| lock).collect();
+        let mut guards: Vec<_> = self.locks.of(first.path).iter().map(|&(lock, _)| lock).collect();
         let mut last = None;
         for class in classes {
             if last.replace((class.path, class.touch.writes())) == Some((class.path, class.touch.writes())) {
                 continue;
             }
             guards.retain(|&guard| {
-                stacks.locks(class.path).any(|(lock, mode)| {
-                    lock == guard && (!class.touch.writes() || exclusive(mode, atomvet_trace::Mode::Shared))
+                self.locks.of(class.path).iter().any(|&(lock, mode)| {
+                    lock == guard && (!class.touch.writes() || exclusive(mode, Mode::Shared))
                 })
             });
         }
@@ -226,9 +225,8 @@ impl Classes {
     /// Calls `found` with each two lanes of different threads whose accesses race if they are concurrent:
     /// they conflict and have no lock in common.
     pub(in crate::predictive) fn unguarded(
-        &mut self,
-        stacks: &Stacks,
-        mut found: impl FnMut(&Classes, &Lane, &Lane) -> std::ops::ControlFlow<()>,
+        &self,
+        mut found: impl FnMut(&Lane, &Lane) -> std::ops::ControlFlow<()>,
     ) {
         for location in 0..self.of_location.len() {
             if self.guarded[location] {
@@ -237,7 +235,7 @@ impl Classes {
             let classes = self.of_location[location].clone();
             for one in classes.clone() {
                 for other in one..classes.end {
-                    if self.levels(stacks, one, other) != Some((LEAF, LEAF)) {
+                    if self.levels(one, other) != Some((LEAF, LEAF)) {
                         continue;
                     }
                     let lanes = as_range(&self.classes[one as usize].lanes);
@@ -248,7 +246,7 @@ impl Classes {
                             let is_new = one != other || lane.thread < other_lane.thread;
                             if is_new
                                 && lane.thread != other_lane.thread
-                                && found(self, lane, other_lane).is_break()
+                                && found(lane, other_lane).is_break()
                             {
                                 return;
                             }
@@ -260,16 +258,44 @@ impl Classes {
     }
 }
 
-/// Where two paths meet, for each of them; [`LEAF`] if they do not.
-fn meet(
-    meets: &mut FxHashMap<(PathId, PathId), (u32, u32)>,
-    stacks: &Stacks,
-    path: PathId,
-    other: PathId,
-) -> (u32, u32) {
-    *meets.entry((path, other)).or_insert_with(|| {
-        stacks.meet(path, other).map_or((LEAF, LEAF), |meet| (meet.level, meet.other_level))
-    })
+/// The locks of paths, outermost first, in one piece: whether two paths meet is asked for each pair of classes
+/// of a location.
+#[derive(Debug)]
+struct Locks {
+    all: Vec<(LockId, Mode)>,
+    of_path: Vec<Range<u32>>,
+}
+
+impl Locks {
+    fn new(stacks: &Stacks, paths: impl Iterator<Item = PathId>) -> Locks {
+        let mut locks = Locks { all: Vec::new(), of_path: vec![0..0; stacks.path_count()] };
+        for path in paths {
+            let of_path = &mut locks.of_path[path.0 as usize];
+            if of_path.end == 0 {
+                let start = locks.all.len();
+                locks.all.extend(stacks.locks(path));
+                locks.all[start..].reverse();
+                *of_path = start as u32..locks.all.len() as u32;
+            }
+        }
+        locks
+    }
+
+    fn of(&self, path: PathId) -> &[(LockId, Mode)] {
+        &self.all[as_range(&self.of_path[path.0 as usize])]
+    }
+
+    /// As [`Stacks::meet`]; [`LEAF`] if they do not.
+    fn meet(&self, path: PathId, other: PathId) -> (u32, u32) {
+        let others = self.of(other);
+        for (level, &(lock, mode)) in (0..).zip(self.of(path)) {
+            let same = others.iter().position(|&(found, other)| found == lock && exclusive(mode, other));
+            if let Some(other_level) = same {
+                return (level, other_level as u32);
+            }
+        }
+        (LEAF, LEAF)
+    }
 }
 
 /// Per access, its shield.

@@ -12,13 +12,13 @@ use super::window::Spread;
 
 pub(super) fn report(
     execution: &Execution,
-    classes: &mut Classes,
+    classes: &Classes,
     spread: &Spread,
     effort: &mut Effort,
     out: &mut Predicted,
 ) {
     let mut compared = 0;
-    classes.unguarded(&execution.stacks, |classes, one, other| {
+    classes.unguarded(|one, other| {
         let members = (classes.members(&one.members), classes.members(&other.members));
         if let Some((first, second)) = nearest(execution, spread, other.thread as usize, members) {
             let [first, second] = [first, second].map(|index| &execution.accesses[index as usize]);

@@ -183,15 +183,12 @@ impl Hops {
             let row = &mut stairs[thread * threads..(thread + 1) * threads];
             for &period in own[as_range(&window.periods[thread])].iter().rev() {
                 let mut targets = spread.window(execution, period);
-                for other in 0..threads {
+                for (other, stairs) in row.iter_mut().enumerate() {
                     let (target, allowed) = (&mut targets.periods[other], &window.periods[other]);
                     let after = target.end.max(allowed.start)..allowed.end;
                     if other != thread && !after.is_empty() {
                         let to = spread.units(execution, other, &after).start;
-                        step_down(
-                            &mut row[other],
-                            Stair { from: spread.last(period), to, link: Link::Before },
-                        );
+                        step_down(stairs, Stair { from: spread.last(period), to, link: Link::Before });
                     }
                     *target = target.start.max(allowed.start)..target.end.min(allowed.end);
                     targets.units[other] = spread.units(execution, other, target);
