@@ -30,6 +30,7 @@
 
 pub(in crate::predictive) mod classes;
 pub(in crate::predictive) mod condense;
+pub(in crate::predictive) mod confirm;
 pub(in crate::predictive) mod forest;
 pub(in crate::predictive) mod patterns;
 mod races;
@@ -42,6 +43,8 @@ pub(in crate::predictive) mod window;
 use std::ops::Range;
 
 use self::classes::{Classes, LEAF};
+use self::confirm::{Confirm, Confirmed};
+use self::forest::{Forest, Rule};
 use self::patterns::{Partners, Sketch};
 use self::search::{Candidate, Search, Span};
 use self::spots::Spots;
@@ -49,8 +52,11 @@ use self::window::{Spread, Window};
 use crate::predictive::effort::{Done, Keep};
 use crate::predictive::execution::{Access, Unit, UnitId, UnitKind};
 use crate::predictive::predicted::Reason;
-use crate::predictive::{Effort, Execution, Judge, Predicted};
+use crate::predictive::{Effort, Execution, Judge, Predicted, deadlock};
 use crate::{Blame, Config, Info, Kind, Stats, Strength};
+
+/// What the search for potential deadlocks may take. (The checker `deadlock` may take all there is.)
+const DEADLOCK_STEPS: u64 = 100_000_000;
 
 /// The checker `commit-node`.
 #[derive(Debug)]
@@ -77,20 +83,61 @@ impl Judge for CommitNode {
     fn judge(self, execution: &Execution, effort: &mut Effort, out: &mut Predicted) -> Stats {
         let mut judging = Judging::new(execution);
         judging.all(effort);
+        let all: Vec<u32> = (0..execution.accesses.len() as u32).collect();
+        let cleared = second_look(execution, &mut judging.violated, effort, |effort| {
+            Forest::new(execution, &all, Rule::Conflict, effort)
+        });
         report(execution, &mut judging.violated, out);
         races::report(execution, &judging.classes, &judging.spread, effort, out);
+        let mut share = Effort::new(DEADLOCK_STEPS.min(effort.left()), None);
+        deadlock::find(execution, &mut share, out);
         let mut stats = vec![
             ("units", execution.units.len() as u64),
             ("classes", judging.classes.len() as u64),
             ("candidates", judging.candidates),
             ("searches", judging.searches),
+            ("cleared by a second look", cleared),
             ("violated units", judging.violated.len() as u64),
         ];
         if judging.not_judged > 0 {
             stats.push(("not judged", judging.not_judged));
         }
+        if share.is_stopped() {
+            stats.push(("search for deadlocks cut off", 1));
+        }
         Stats(stats)
     }
+}
+
+/// Looks again at units that hold a lock throughout all ways that were sketched, and drops those for which
+/// no way is possible; gives their number.
+pub(in crate::predictive) fn second_look(
+    execution: &Execution,
+    violated: &mut Vec<(UnitId, Vec<Sketch>)>,
+    effort: &mut Effort,
+    forest: impl FnOnce(&mut Effort) -> Option<Forest>,
+) -> u64 {
+    let is_sure = |sketches: &[Sketch]| sketches.iter().any(|sketch| confirm::is_free(execution, sketch));
+    if execution.accesses.len() > confirm::MOST_ACCESSES || violated.iter().all(|(_, s)| is_sure(s)) {
+        return 0;
+    }
+    let Some(forest) = forest(effort) else { return 0 };
+    let mut confirm = Confirm::new(execution, &forest);
+    let before = violated.len();
+    violated.retain_mut(|(unit, sketches)| {
+        if is_sure(sketches) {
+            return true;
+        }
+        match confirm.unit(*unit) {
+            Confirmed::Possible(sketch) => {
+                sketches.insert(0, sketch);
+                true
+            }
+            Confirmed::Impossible => false,
+            Confirmed::Unknown => true,
+        }
+    });
+    (before - violated.len()) as u64
 }
 
 /// Reports violated units in the order in which they began.

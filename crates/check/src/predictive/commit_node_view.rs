@@ -18,9 +18,9 @@ use std::ops::Range;
 use crate::predictive::commit_node::condense::Condensed;
 use crate::predictive::commit_node::forest::{End, Forest, Rule};
 use crate::predictive::commit_node::patterns::{self, Partners, Sketch};
-use crate::predictive::commit_node::report;
 use crate::predictive::commit_node::search::{Candidate, Found, Hops, Search, Span};
 use crate::predictive::commit_node::window::{Spread, Window};
+use crate::predictive::commit_node::{report, second_look};
 use crate::predictive::effort::{Done, Keep};
 use crate::predictive::execution::{UnitId, UnitKind};
 use crate::predictive::{Effort, Execution, Judge, Predicted};
@@ -58,17 +58,21 @@ impl Judge for CommitNodeView {
             stats.push(("not judged", units));
             return Stats(stats);
         };
+        let edges = forest.len() as u64;
         let mut judging = Judging::new(execution, &forest);
         judging.all(&condensed, effort);
-        report(execution, &mut judging.violated, out);
+        let Judging { mut violated, candidates, searches, not_judged, .. } = judging;
+        let cleared = second_look(execution, &mut violated, effort, |_| Some(forest));
+        report(execution, &mut violated, out);
         stats.extend([
-            ("inter-edges", forest.len() as u64),
-            ("candidates", judging.candidates),
-            ("searches", judging.searches),
-            ("violated units", judging.violated.len() as u64),
+            ("inter-edges", edges),
+            ("candidates", candidates),
+            ("searches", searches),
+            ("cleared by a second look", cleared),
+            ("violated units", violated.len() as u64),
         ]);
-        if judging.not_judged > 0 {
-            stats.push(("not judged", judging.not_judged));
+        if not_judged > 0 {
+            stats.push(("not judged", not_judged));
         }
         Stats(stats)
     }

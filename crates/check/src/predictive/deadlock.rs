@@ -63,23 +63,28 @@ impl Judge for Deadlock {
     }
 
     fn judge(self, execution: &Execution, effort: &mut Effort, out: &mut Predicted) -> Stats {
-        let locksets = Locksets::new(&execution.stacks);
-        let mut search = Search::new(execution, &locksets);
-        search.trim();
-        let wants = search.wants.len() as u64;
-        let entangled = search.wants.iter().filter(|want| want.alive).count() as u64;
-        let not_judged = search.run(effort, out);
-        let mut stats = Stats(vec![
-            ("nested acquires", search.instances.len() as u64),
-            ("different wants", wants),
-            ("wants that could be on a cycle", entangled),
-            ("cycles", search.cycles),
-        ]);
-        if not_judged > 0 {
-            stats.0.push(("not judged", not_judged));
-        }
-        stats
+        find(execution, effort, out)
     }
+}
+
+/// Reports the potential deadlocks of an execution.
+pub(super) fn find(execution: &Execution, effort: &mut Effort, out: &mut Predicted) -> Stats {
+    let locksets = Locksets::new(&execution.stacks);
+    let mut search = Search::new(execution, &locksets);
+    search.trim();
+    let wants = search.wants.len() as u64;
+    let entangled = search.wants.iter().filter(|want| want.alive).count() as u64;
+    let not_judged = search.run(effort, out);
+    let mut stats = Stats(vec![
+        ("nested acquires", search.instances.len() as u64),
+        ("different wants", wants),
+        ("wants that could be on a cycle", entangled),
+        ("cycles", search.cycles),
+    ]);
+    if not_judged > 0 {
+        stats.0.push(("not judged", not_judged));
+    }
+    stats
 }
 
 /// Some locks are held and another is wanted.

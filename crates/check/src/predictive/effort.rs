@@ -80,6 +80,11 @@ impl Effort {
         self.granted - self.left
     }
 
+    /// How many steps are left.
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+
     /// The work was cut short.
     pub fn is_stopped(&self) -> bool {
         self.stopped

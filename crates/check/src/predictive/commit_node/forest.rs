@@ -27,7 +27,6 @@ use crate::predictive::stacks::Meet;
 /// Which forest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::predictive) enum Rule {
-    #[cfg(test)]
     Conflict,
     View,
 }
@@ -75,8 +74,7 @@ impl Forest {
             let done = Done { what: "variables compared", done, of };
             let mut edges = Edges { execution, accesses, joined: FxHashSet::default(), ends: &mut ends };
             match rule {
-                #[cfg(test)]
-                Rule::Conflict => edges.conflict(),
+                Rule::Conflict => edges.conflict(effort, done)?,
                 Rule::View => edges.view(effort, done)?,
             }
         }
@@ -109,9 +107,11 @@ struct Edges<'a> {
 }
 
 impl Edges<'_> {
-    #[cfg(test)]
-    fn conflict(&mut self) {
+    fn conflict(&mut self, effort: &mut Effort, done: Done) -> Option<()> {
         for (at, &one) in self.accesses.iter().enumerate() {
+            if effort.spend((self.accesses.len() - at) as u64, done) == Keep::Stop {
+                return None;
+            }
             for &other in &self.accesses[at + 1..] {
                 if self.concurrent(one, other) && self.conflicts(one, other) {
                     let (node, other_node) = self.nodes(one, other);
@@ -121,6 +121,7 @@ impl Edges<'_> {
                 }
             }
         }
+        Some(())
     }
 
     fn view(&mut self, effort: &mut Effort, done: Done) -> Option<()> {
@@ -264,7 +265,6 @@ impl Edges<'_> {
     }
 
     /// A read with a write of its own unit before it in the node: nobody comes in between.
-    #[cfg(test)]
     fn is_shielded(&self, index: u32, node: &Range<u32>) -> bool {
         self.access(index).touch == Touch::Read && self.has_write_inside(index, node)
     }

@@ -41,7 +41,7 @@ pub(in crate::predictive) fn direct(
     candidate: &Candidate,
     partners: &mut impl Partners,
 ) -> Vec<Sketch> {
-    let mut sketches: Vec<((bool, u64), Sketch)> = Vec::new();
+    let mut sketches: Vec<(Score, Sketch)> = Vec::new();
     let mut pairs = 0;
     'all: for later in candidate.by_start() {
         let start = candidate.nodes[later].steps.start;
@@ -54,7 +54,7 @@ pub(in crate::predictive) fn direct(
             });
             pairs += usize::from(ended > 0);
             if let Some(earlier) = earlier {
-                sketches.extend(nearest(execution, candidate, partners, (earlier, later, span.thread)));
+                nearest(execution, candidate, partners, (earlier, later, span.thread), &mut sketches);
             }
             if sketches.len() >= MOST_SKETCHES || pairs >= PAIRS {
                 break 'all;
@@ -62,15 +62,21 @@ pub(in crate::predictive) fn direct(
         }
     }
     sketches.sort_by_key(|&(score, _)| score);
+    sketches.truncate(MOST_SKETCHES);
     sketches.into_iter().map(|(_, sketch)| sketch).collect()
 }
 
+/// How good a sketch is, less is better: through one unit, by one access of it, not far away.
+type Score = (bool, bool, u64);
+
+/// The best sketch for each pair of accesses, one of the earlier and one of the later node.
 fn nearest(
     execution: &Execution,
     candidate: &Candidate,
     partners: &mut impl Partners,
     (earlier, later, thread): (usize, usize, u32),
-) -> Option<((bool, u64), Sketch)> {
+    sketches: &mut Vec<(Score, Sketch)>,
+) {
     let access = |index: u32| &execution.accesses[index as usize];
     let mut entries = Vec::new();
     for &own in candidate.owns(later).iter().take(TRIED) {
@@ -78,9 +84,9 @@ fn nearest(
             entries.push((own, list));
         }
     }
-    let mut best: Option<((bool, u64), Sketch)> = None;
     for &e1 in candidate.owns(earlier).iter().rev().take(TRIED) {
         let here = access(e1).at;
+        let known = sketches.len();
         for exits in partners.lists(candidate, earlier, e1, thread).iter().take(LISTS) {
             let exits = partners.members(exits);
             for (e2, entry) in &entries {
@@ -95,15 +101,17 @@ fn nearest(
                     let before = exits[..not_later].partition_point(|&f1| f1 <= f2);
                     let f1 = exits[if before > 0 { before - 1 } else { not_later - 1 }];
                     let away = access(f1).at.0.abs_diff(here.0) + access(f2).at.0.abs_diff(here.0);
-                    let score = (access(f1).unit != access(f2).unit, away);
-                    if best.as_ref().is_none_or(|(best, _)| score < *best) {
-                        best = Some((score, vec![(e1, f1), (f2, *e2)]));
+                    let score = (access(f1).unit != access(f2).unit, f1 != f2, away);
+                    let sketch = vec![(e1, f1), (f2, *e2)];
+                    match sketches[known..].iter_mut().find(|(_, sketch)| sketch[1].1 == *e2) {
+                        None => sketches.push((score, sketch)),
+                        Some(same) if score < same.0 => *same = (score, sketch),
+                        Some(_) => {}
                     }
                 }
             }
         }
     }
-    best
 }
 
 /// The way that a search found.

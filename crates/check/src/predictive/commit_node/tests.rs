@@ -1,6 +1,7 @@
 use atomvet_trace::{Event, EventId};
 
 use super::condense::{self, Condensed};
+use super::confirm::{Confirm, Confirmed};
 use super::forest::{self, Forest, Rule};
 use super::*;
 use crate::Findings;
@@ -19,11 +20,13 @@ fn reported<J: Judge>(config: &Config, execution: &Execution) -> Vec<EventId> {
     found
 }
 
-/// The same with nothing but the explicit forest of some accesses.
+/// The same with nothing but the explicit forest of some accesses, and a second look at every unit.
 fn expected(execution: &Execution, rule: Rule, kept: &[u32]) -> Vec<EventId> {
     let forest = Forest::new(execution, kept, rule, &mut Effort::default()).unwrap();
+    let mut confirm = Confirm::new(execution, &forest);
     let mut found: Vec<EventId> = (execution.units())
         .filter(|&(id, unit)| unit.kind != UnitKind::Single && forest::is_violated(execution, &forest, id))
+        .filter(|&(id, _)| !matches!(confirm.unit(id), Confirmed::Impossible))
         .map(|(_, unit)| unit.block.begin)
         .collect();
     found.sort_unstable();
