@@ -4,6 +4,7 @@ mod bench;
 mod ci;
 mod oracle;
 mod predict;
+mod schedules;
 
 use clap::Parser;
 

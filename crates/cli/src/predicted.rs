@@ -292,7 +292,8 @@ impl Stage<'_> {
         for i in 0..prediction.patterns.len() {
             let pattern = &prediction.patterns[i];
             // A schedule has to show what the finding says: this block.
-            if (pattern.block.region, pattern.block.site) != (shown.region, shown.site) {
+            let is_it = (pattern.block.region, pattern.block.site) == (shown.region, shown.site);
+            if !is_it || !pattern.is_chain() {
                 continue;
             }
             let goal = goal(pattern);
