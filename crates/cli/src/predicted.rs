@@ -13,11 +13,11 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use atomvet_check::Strength;
+use atomvet_check::predictive::Effort;
 use atomvet_check::predictive::effort::{Done, Keep, Watch};
 use atomvet_check::predictive::predicted::{Deadlock, Moment, Pattern, Prediction, Race, Reason};
 use atomvet_check::predictive::schedule::{self, Goal, Outcome, Recorded};
-use atomvet_check::predictive::{Effort, Predicted};
+use atomvet_check::{Findings, Stats, Strength};
 use atomvet_trace::{Event, EventId, Format, Names, Op};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -124,8 +124,11 @@ impl Search {
 
 impl Foreseen {
     /// Takes what a checker found, folded by fingerprint if it was folded by the checker.
-    pub(crate) fn new(predicted: Predicted, effort: &Effort, folded: bool, names: &Names) -> Foreseen {
-        let mut foreseen = Foreseen { complete: !effort.is_stopped(), ..Foreseen::default() };
+    pub(crate) fn new(findings: Findings, stats: &Stats, folded: bool, names: &Names) -> Foreseen {
+        let predicted = findings.predicted;
+        let all_judged = stats.0.iter().all(|&(name, number)| !name.ends_with("not judged") || number == 0);
+        let complete = all_judged && !findings.effort.is_stopped();
+        let mut foreseen = Foreseen { complete, ..Foreseen::default() };
         let mut fold = Fold { folded, seen: HashMap::new() };
         for prediction in predicted.violations {
             let fingerprint = of_prediction(&prediction, names);
