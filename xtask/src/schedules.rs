@@ -37,6 +37,9 @@ impl Schedules {
         for violation in &out.predicted.violations {
             let found = violation.patterns.iter().filter(|pattern| pattern.is_chain()).find_map(|pattern| {
                 let goal = goal(pattern);
+                if !recorded.is_judgeable(&goal) {
+                    return None;
+                }
                 match recorded.search(&goal, BUDGET).0 {
                     Outcome::Found(schedule) => Some((schedule, goal)),
                     Outcome::None | Outcome::OutOfBudget => None,

@@ -300,6 +300,9 @@ impl Stage<'_> {
                 continue;
             }
             let goal = goal(pattern);
+            if !self.recorded.is_judgeable(&goal) {
+                continue;
+            }
             let (outcome, spent) = self.recorded.search(&goal, left);
             left = left.saturating_sub(spent);
             match outcome {
