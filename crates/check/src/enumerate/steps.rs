@@ -235,8 +235,10 @@ impl Moment {
         self.acts || !self.takes.is_empty()
     }
 
+    /// Whether it is a step or part of one. What leaves a barrier is, even if it does nothing else: what follows
+    /// must not become part of the step before the barrier.
     fn is_noticed(&self) -> bool {
-        self.takes_or_acts() || !self.gives.is_empty()
+        self.takes_or_acts() || !self.gives.is_empty() || self.waits_for_others
     }
 }
 
