@@ -1,0 +1,382 @@
+//! A class with hooks in it.
+//!
+//! A [`Plan`] says which methods get which hooks and gives every place where one stands its number. Nothing else of the
+//! class changes: no fields, no methods, no locals, no instruction, so that the result is legal for retransformation as
+//! well. A method that cannot be rewritten stays as it was, and is named with the reason.
+//!
+//! In a constructor, a block begins behind the call of the other constructor: before that no handler could catch what
+//! leaves the method. Fields of `this` that are written before have no hook; nobody else can see the object yet.
+
+use crate::bytes::{Error, Fault};
+use crate::class::{ClassFile, Member};
+use crate::code::Code;
+use crate::constructor::Constructor;
+use crate::frames::{MethodShape, Receiver};
+use crate::hooks::{self, Emitter, Order, Value};
+use crate::opcode::*;
+use crate::pool::{MemberRef, Pool};
+use crate::relocate::{CatchAll, Insertions, relocate};
+use crate::sites::{Field, FieldFlags, FieldKind, Lines, Method, Plan, Site, Wanted, What};
+
+const ACC_STATIC: u16 = 0x0008;
+const ACC_SYNCHRONIZED: u16 = 0x0020;
+/// Class files before this version cannot push a class.
+const PUSHES_CLASSES: u16 = 49;
+
+/// How hooks are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options<'a> {
+    /// The class whose static methods are called, with slashes.
+    pub hook_class: &'a str,
+    /// Where the hooks of accesses stand.
+    pub order: Order,
+}
+
+/// What became of a class.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rewritten {
+    /// The new class file; nothing if no hook was wanted anywhere.
+    pub bytes: Option<Vec<u8>>,
+    /// How many methods have hooks now.
+    pub methods: usize,
+    /// The methods that should have hooks and cannot.
+    pub left_alone: Vec<LeftAlone>,
+}
+
+/// A method that stays as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftAlone {
+    /// Its name, in modified UTF-8.
+    pub name: Vec<u8>,
+    /// Its descriptor, in modified UTF-8.
+    pub descriptor: Vec<u8>,
+    /// Why.
+    pub why: Error,
+}
+
+/// Puts hooks into a class.
+pub fn rewrite(file: &[u8], options: Options<'_>, plan: &mut dyn Plan) -> Result<Rewritten, Error> {
+    let mut class = ClassFile::parse(file)?;
+    let mut pool = class.pool.clone();
+    let facts = ClassFacts {
+        name: class.name()?,
+        this_class: class.this_class,
+        major_version: class.major_version,
+        fields: &class.fields,
+    };
+    let mut rewritten = Rewritten::default();
+    let mut bodies = Vec::new();
+    for member in &class.methods {
+        let method = Method {
+            class: facts.name,
+            name: pool.text(member.name, member.offset)?,
+            descriptor: pool.text(member.descriptor, member.offset)?,
+            access: member.access,
+        };
+        let body = code_attribute(member, &pool).and_then(|found| {
+            let Some(index) = found else { return Ok(None) };
+            let attribute = &member.attributes[index];
+            let code = Code::parse(&attribute.content, attribute.offset)?;
+            let content = facts.body(&method, &code, options, plan, &mut pool)?;
+            Ok(content.map(|content| (index, content)))
+        });
+        bodies.push(match body {
+            Ok(body) => body,
+            Err(why) => {
+                let (name, descriptor) = (method.name.to_vec(), method.descriptor.to_vec());
+                rewritten.left_alone.push(LeftAlone { name, descriptor, why });
+                None
+            }
+        });
+    }
+    for (member, body) in class.methods.iter_mut().zip(bodies) {
+        if let Some((attribute, content)) = body {
+            member.attributes[attribute].content = content.into();
+            rewritten.methods += 1;
+        }
+    }
+    class.pool = pool;
+    if rewritten.methods > 0 {
+        rewritten.bytes = Some(class.write()?);
+    }
+    Ok(rewritten)
+}
+
+/// The class with every body taken apart and put together again, and nothing inserted: the same bytes, if the rewriter
+/// is right. Bodies that cannot be taken apart stay as they are, and are counted.
+pub fn unchanged(file: &[u8]) -> Result<(Vec<u8>, Vec<Error>), Error> {
+    let mut class = ClassFile::parse(file)?;
+    let mut pool = class.pool.clone();
+    let facts = ClassFacts {
+        name: &[],
+        this_class: class.this_class,
+        major_version: class.major_version,
+        fields: &[],
+    };
+    let mut errors = Vec::new();
+    for member in &mut class.methods {
+        let descriptor = pool.text(member.descriptor, member.offset)?;
+        let Some(index) = code_attribute(member, &pool)? else { continue };
+        let attribute = &mut member.attributes[index];
+        let content = attribute.content.clone();
+        let moved = Code::parse(&content, attribute.offset).and_then(|code| {
+            let shape = facts.shape(descriptor, Receiver::None);
+            relocate(&code, &Insertions::default(), &shape, &mut pool)
+        });
+        match moved {
+            Ok(moved) => attribute.content = moved.into(),
+            Err(error) => errors.push(error),
+        }
+    }
+    Ok((class.write()?, errors))
+}
+
+/// Which attribute of a method is its body.
+fn code_attribute(member: &Member<'_>, pool: &Pool<'_>) -> Result<Option<usize>, Error> {
+    let mut found = None;
+    for (index, attribute) in member.attributes.iter().enumerate() {
+        if pool.text(attribute.name, attribute.offset)? == b"Code" {
+            if found.is_some() {
+                return Err(Error { offset: attribute.offset, what: Fault::TwoBodies });
+            }
+            found = Some(index);
+        }
+    }
+    Ok(found)
+}
+
+/// What the methods of a class have in common.
+struct ClassFacts<'c, 'a> {
+    name: &'a [u8],
+    this_class: u16,
+    major_version: u16,
+    fields: &'c [Member<'a>],
+}
+
+impl<'a> ClassFacts<'_, 'a> {
+    fn shape<'d>(&self, descriptor: &'d [u8], receiver: Receiver) -> MethodShape<'d> {
+        let (major_version, this_class) = (self.major_version, self.this_class);
+        MethodShape { major_version, this_class, descriptor, receiver }
+    }
+
+    /// A new body, or nothing if no hook is wanted.
+    fn body(
+        &self,
+        method: &Method<'a>,
+        code: &Code<'_>,
+        options: Options<'_>,
+        plan: &mut dyn Plan,
+        pool: &mut Pool<'a>,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let wanted = plan.method(method);
+        if wanted == Wanted::default() {
+            return Ok(None);
+        }
+        let constructor = match method.name {
+            b"<init>" => Some(Constructor::analyse(code, pool)?),
+            _ => None,
+        };
+        let receiver = match (method.access & ACC_STATIC != 0, &constructor) {
+            (true, _) => Receiver::None,
+            (false, None) => Receiver::Initialized,
+            (false, Some(_)) => Receiver::Uninitialized,
+        };
+        let hook_class = options.hook_class;
+        let mut writer = BodyWriter {
+            facts: self,
+            method,
+            code,
+            order: options.order,
+            wanted,
+            lines: Lines::new(code, pool)?,
+            emitter: Emitter { pool, hook_class, out: Vec::new(), extra_stack: 0 },
+            insertions: Insertions::default(),
+            plan,
+        };
+        writer.write(constructor.as_ref())?;
+        let insertions = writer.finish();
+        if insertions.is_empty() {
+            return Ok(None);
+        }
+        relocate(code, &insertions, &self.shape(method.descriptor, receiver), pool).map(Some)
+    }
+
+    /// What the class file itself says of a field.
+    fn own_field(&self, field: &MemberRef<'_>, pool: &Pool<'_>) -> Option<FieldFlags> {
+        if field.owner != self.name {
+            return None;
+        }
+        let same = |member: &&Member<'_>| {
+            pool.text(member.name, 0) == Ok(field.name)
+                && pool.text(member.descriptor, 0) == Ok(field.descriptor)
+        };
+        self.fields.iter().find(same).map(|member| FieldFlags(member.access))
+    }
+}
+
+/// Collects what is inserted into one method.
+struct BodyWriter<'w, 'c, 'a> {
+    facts: &'w ClassFacts<'c, 'a>,
+    method: &'w Method<'a>,
+    code: &'w Code<'w>,
+    order: Order,
+    wanted: Wanted,
+    lines: Lines,
+    emitter: Emitter<'w, 'a>,
+    insertions: Insertions,
+    plan: &'w mut dyn Plan,
+}
+
+impl BodyWriter<'_, '_, '_> {
+    fn finish(self) -> Insertions {
+        let mut insertions = self.insertions;
+        insertions.extra_stack = self.emitter.extra_stack;
+        insertions
+    }
+
+    fn site(&mut self, pc: usize, what: What<'_>) -> Option<u32> {
+        self.plan.site(&Site { method: self.method, line: self.lines.at(pc), what })
+    }
+
+    fn write(&mut self, constructor: Option<&Constructor>) -> Result<(), Error> {
+        let (entry, exit) = self.entry_and_exit()?;
+        if constructor.is_none() {
+            self.insertions.prologue.clone_from(&entry);
+        }
+        for instruction in 0..self.code.instructions() {
+            // Nobody comes here, and the verifier may know nothing of the operand stack.
+            if constructor.is_some_and(|constructor| !constructor.is_reached(instruction)) {
+                continue;
+            }
+            let raw = constructor.is_some_and(|constructor| constructor.is_on_raw_this(instruction));
+            match self.code.opcode(instruction) {
+                GETSTATIC..=PUTFIELD if self.wanted.accesses && !raw => self.field_access(instruction)?,
+                IALOAD..=SALOAD | IASTORE..=SASTORE if self.wanted.elements => {
+                    self.element_access(instruction)?
+                }
+                MONITORENTER | MONITOREXIT if self.wanted.monitors && !raw => self.monitor(instruction)?,
+                IRETURN..=RETURN => self.insertions.before(instruction, &exit),
+                INVOKESPECIAL if constructor.is_some_and(|found| found.is_super_call(instruction)) => {
+                    self.insertions.after(instruction, &entry);
+                }
+                _ => {}
+            }
+        }
+        if !exit.is_empty() {
+            let ranges = match constructor {
+                Some(constructor) => constructor.ranges_after_super(),
+                None => vec![(0, self.code.instructions())],
+            };
+            if !ranges.is_empty() {
+                let code = [&exit[..], &[ATHROW]].concat();
+                self.insertions.catch_all =
+                    Some(CatchAll { code, stack: 1 + self.emitter.extra_stack, ranges });
+            }
+        }
+        Ok(())
+    }
+
+    /// What runs when the method begins and on every way out.
+    fn entry_and_exit(&mut self) -> Result<(Vec<u8>, Vec<u8>), Error> {
+        let (mut block, mut monitor) = (None, None);
+        if self.wanted.block {
+            block = self.site(0, What::Block);
+        }
+        if self.wanted.monitors && self.method.access & ACC_SYNCHRONIZED != 0 {
+            monitor = self.site(0, What::SynchronizedMethod);
+        }
+        if let Some(site) = block {
+            self.emitter.call(hooks::ENTER, 0, site)?;
+        }
+        if let Some(site) = monitor {
+            let out = &mut self.emitter.out;
+            match (self.method.access & ACC_STATIC != 0, self.facts.major_version) {
+                (false, _) => out.push(ALOAD_0),
+                (true, PUSHES_CLASSES..) => {
+                    out.push(LDC_W);
+                    out.extend_from_slice(&self.facts.this_class.to_be_bytes());
+                }
+                (true, _) => out.push(ACONST_NULL),
+            }
+            self.emitter.call(hooks::ENTER_SYNCHRONIZED, 1, site)?;
+        }
+        let entry = self.emitter.take();
+        if let Some(site) = monitor {
+            self.emitter.call(hooks::EXIT_SYNCHRONIZED, 0, site)?;
+        }
+        if let Some(site) = block {
+            self.emitter.call(hooks::EXIT, 0, site)?;
+        }
+        Ok((entry, self.emitter.take()))
+    }
+
+    fn field_access(&mut self, instruction: usize) -> Result<(), Error> {
+        let opcode = self.code.opcode(instruction);
+        let (index, offset) = self.code.operand(instruction)?;
+        let reference = self.emitter.pool.field(index, offset)?;
+        let value = Value::of(reference.descriptor, offset)?;
+        let kind =
+            if matches!(opcode, GETSTATIC | PUTSTATIC) { FieldKind::Static } else { FieldKind::Instance };
+        let flags = match self.facts.own_field(&reference, self.emitter.pool) {
+            Some(flags) => Some(flags),
+            None => self.plan.field(&reference),
+        };
+        // A final field is written before anybody else sees it.
+        if flags.is_some_and(FieldFlags::is_final) {
+            return Ok(());
+        }
+        let field = Field { reference, kind, flags };
+        let what =
+            if matches!(opcode, GETSTATIC | GETFIELD) { What::Read(field) } else { What::Write(field) };
+        let Some(site) = self.site(self.code.pc(instruction), what) else { return Ok(()) };
+        if kind == FieldKind::Static && self.order == Order::Around {
+            self.emitter.touch_static(index, value);
+        }
+        match opcode {
+            GETSTATIC => self.emitter.call(hooks::READ_STATIC, 0, site)?,
+            PUTSTATIC => self.emitter.write_static(value, site)?,
+            GETFIELD => self.emitter.read_field(site)?,
+            _ => self.emitter.write_field(value, site)?,
+        }
+        self.around(instruction)
+    }
+
+    fn element_access(&mut self, instruction: usize) -> Result<(), Error> {
+        let opcode = self.code.opcode(instruction);
+        let reads = opcode <= SALOAD;
+        let what = if reads { What::ReadElement } else { What::WriteElement };
+        let Some(site) = self.site(self.code.pc(instruction), what) else { return Ok(()) };
+        if reads {
+            self.emitter.read_element(opcode, site)?;
+        } else {
+            self.emitter.write_element(opcode, site)?;
+        }
+        self.around(instruction)
+    }
+
+    /// Inserts what was written before an access, and the end of the access behind it.
+    fn around(&mut self, instruction: usize) -> Result<(), Error> {
+        self.insertions.before(instruction, &self.emitter.take());
+        if self.order == Order::Around {
+            self.emitter.invoke(hooks::ACCESSED)?;
+            self.insertions.after(instruction, &self.emitter.take());
+        }
+        Ok(())
+    }
+
+    fn monitor(&mut self, instruction: usize) -> Result<(), Error> {
+        let enters = self.code.opcode(instruction) == MONITORENTER;
+        let what = if enters { What::Acquire } else { What::Release };
+        let Some(site) = self.site(self.code.pc(instruction), what) else { return Ok(()) };
+        if enters {
+            self.insertions.before(instruction, &[DUP]);
+            self.emitter.call(hooks::ACQUIRED, 1, site)?;
+            self.insertions.after(instruction, &self.emitter.take());
+        } else {
+            self.emitter.out.push(DUP);
+            self.emitter.call(hooks::RELEASING, 1, site)?;
+            self.insertions.before(instruction, &self.emitter.take());
+        }
+        Ok(())
+    }
+}
