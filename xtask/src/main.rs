@@ -2,6 +2,7 @@
 
 mod bench;
 mod ci;
+mod jars;
 mod oracle;
 
 use clap::Parser;
@@ -16,6 +17,8 @@ enum Command {
     Oracle(oracle::Options),
     /// Speed and memory, as ratios in one run; writes a dated result to bench/
     Bench(bench::Options),
+    /// The class-file rewriter on every class of these jars and of a JDK, judged by a JVM
+    Jars(jars::Options),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -23,5 +26,6 @@ fn main() -> anyhow::Result<()> {
         Command::Ci => ci::run(),
         Command::Oracle(options) => oracle::run(&options),
         Command::Bench(options) => bench::run(&options),
+        Command::Jars(options) => jars::run(&options),
     }
 }

@@ -1,0 +1,351 @@
+//! `cargo xtask jars`: the class-file rewriter on all the classes that can be found.
+//!
+//! Every class is read and written, taken apart and put together with nothing inserted (both must give the same bytes),
+//! and rewritten with all hooks. Then a JVM verifies what came out, and nothing that it accepts before may be rejected
+//! after. The classes of jars are linked by a class loader of their own; those of the JDK in their place: the JVM runs
+//! with all of its own classes rewritten.
+
+mod zip;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, ensure};
+use atomvet_jvm::{
+    ClassFile, Fault, Method, Options as Hooks, Order, Plan, Site, Wanted, rewrite, unchanged,
+};
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Jars, and folders with jars; by default where Debian's packages put them
+    paths: Vec<PathBuf>,
+    /// Also the JDK of this folder, with all its own classes rewritten
+    #[arg(long)]
+    jdk: Option<PathBuf>,
+    /// The command that runs Java
+    #[arg(long, default_value = "java")]
+    java: PathBuf,
+    /// No more jars than these
+    #[arg(long)]
+    limit: Option<usize>,
+}
+
+/// How many classes a JVM gets at once.
+const CLASSES_PER_RUN: usize = 20_000;
+
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let folder = PathBuf::from("target/jars");
+    fs::create_dir_all(&folder)?;
+    let mut report = Report::default();
+    let paths = match &options.paths[..] {
+        [] => vec!["/usr/share/java".into(), "/usr/share/maven-repo".into()],
+        paths => paths.to_vec(),
+    };
+    let mut jars = BTreeSet::new();
+    for path in &paths {
+        find_jars(path, &mut jars)?;
+    }
+    let jars: Vec<PathBuf> = jars.into_iter().take(options.limit.unwrap_or(usize::MAX)).collect();
+    check_jars(&jars, &folder, options, &mut report)?;
+    if let Some(jdk) = &options.jdk {
+        check_jdk(jdk, &folder, &mut report)?;
+    }
+    report.print();
+    ensure!(report.is_fine(), "the rewriter is wrong somewhere");
+    Ok(())
+}
+
+/// All hooks everywhere, with numbers of every size.
+struct Everywhere {
+    next: u32,
+}
+
+impl Plan for Everywhere {
+    fn method(&mut self, _: &Method<'_>) -> Wanted {
+        Wanted::ALL
+    }
+
+    fn site(&mut self, _: &Site<'_>) -> Option<u32> {
+        // In steps, so that small numbers, large ones and very large ones all come.
+        self.next = (self.next + 97) % (1 << 20);
+        Some(self.next)
+    }
+}
+
+#[derive(Default)]
+struct Report {
+    jars: usize,
+    classes: usize,
+    unreadable: BTreeMap<String, usize>,
+    not_the_same: Vec<String>,
+    bodies_not_taken_apart: usize,
+    classes_rewritten: usize,
+    methods: usize,
+    bytes: [usize; 2],
+    left_alone: BTreeMap<String, Vec<String>>,
+    linked: usize,
+    errors: Vec<String>,
+}
+
+impl Report {
+    /// Everything that needs no JVM; gives the class's own name and the rewritten class.
+    fn class(
+        &mut self,
+        file: &[u8],
+        hook_class: &str,
+        plan: &mut Everywhere,
+    ) -> Option<(String, Option<Vec<u8>>)> {
+        self.classes += 1;
+        let class = match ClassFile::parse(file) {
+            Ok(class) => class,
+            Err(error) => {
+                *self.unreadable.entry(error.what.to_string()).or_default() += 1;
+                return None;
+            }
+        };
+        let name = String::from_utf8_lossy(class.name().unwrap_or_default()).into_owned();
+        if class.write().as_deref() != Ok(file) {
+            self.not_the_same.push(name.clone());
+        }
+        match unchanged(file) {
+            Ok((bytes, errors)) => {
+                self.bodies_not_taken_apart += errors.len();
+                if bytes != file {
+                    self.not_the_same.push(format!("{name}, taken apart"));
+                }
+            }
+            Err(error) => self.errors.push(format!("{name}: {error}")),
+        }
+        let options = Hooks { hook_class, order: Order::Around };
+        match rewrite(file, options, plan) {
+            Ok(rewritten) => {
+                self.methods += rewritten.methods;
+                for left in rewritten.left_alone {
+                    let why = match left.why.what {
+                        Fault::MethodTooLarge(_) => "too large".to_owned(),
+                        Fault::Target(_) => "a target that is none".to_owned(),
+                        what => what.to_string(),
+                    };
+                    let method = format!("{name}.{}: {}", String::from_utf8_lossy(&left.name), left.why);
+                    self.left_alone.entry(why).or_default().push(method);
+                }
+                if let Some(bytes) = &rewritten.bytes {
+                    self.classes_rewritten += 1;
+                    self.bytes[0] += file.len();
+                    self.bytes[1] += bytes.len();
+                }
+                Some((name, rewritten.bytes))
+            }
+            Err(error) => {
+                self.errors.push(format!("{name}: {error}"));
+                None
+            }
+        }
+    }
+
+    fn is_fine(&self) -> bool {
+        self.not_the_same.is_empty() && self.errors.is_empty()
+    }
+
+    fn print(&self) {
+        println!("{} jars, {} classes", self.jars, self.classes);
+        for (why, count) in &self.unreadable {
+            println!("  {count} unreadable: {why}");
+        }
+        println!("round trips that differ: {}", self.not_the_same.len());
+        self.not_the_same.iter().take(20).for_each(|name| println!("  {name}"));
+        println!("bodies that could not be taken apart: {}", self.bodies_not_taken_apart);
+        let growth = self.bytes[1] as f64 / self.bytes[0].max(1) as f64;
+        println!(
+            "rewritten: {} classes, {} methods, {growth:.2} times the bytes",
+            self.classes_rewritten, self.methods
+        );
+        for (why, methods) in &self.left_alone {
+            println!("  left alone: {} methods: {why}", methods.len());
+            methods.iter().take(50).for_each(|method| println!("    {method}"));
+        }
+        println!("linked by the JVM after rewriting: {} classes", self.linked);
+        println!("errors beyond the baseline: {}", self.errors.len());
+        self.errors.iter().take(50).for_each(|error| println!("  {error}"));
+    }
+
+    /// Takes what `Link` printed.
+    fn outcome(&mut self, line: &str) {
+        match line.split_once('\t') {
+            Some(("linked", count)) => self.linked += count.parse().unwrap_or(0),
+            Some(("error", what)) => self.errors.push(what.replace('\t', ": ")),
+            _ => println!("{line}"),
+        }
+    }
+}
+
+fn find_jars(path: &Path, jars: &mut BTreeSet<PathBuf>) -> anyhow::Result<()> {
+    if path.is_dir() {
+        for entry in fs::read_dir(path)? {
+            find_jars(&entry?.path(), jars)?;
+        }
+    } else if path.extension() == Some(OsStr::new("jar")) {
+        // Debian's packages have several names for one file, some of which lead nowhere.
+        jars.extend(path.canonicalize().ok());
+    }
+    Ok(())
+}
+
+fn check_jars(jars: &[PathBuf], folder: &Path, options: &Options, report: &mut Report) -> anyhow::Result<()> {
+    let list: Vec<String> = jars.iter().map(|jar| jar.display().to_string()).collect();
+    fs::write(folder.join("jars.txt"), list.join("\n"))?;
+    for source in [("Link.java", include_str!("Link.java").to_owned()), ("Hooks.java", hooks_of("atomvet"))] {
+        fs::write(folder.join(source.0), source.1)?;
+    }
+    let classes = folder.join("classes");
+    let javac = options.java.with_file_name("javac");
+    let mut compile = Command::new(javac);
+    compile.arg("-d").arg(&classes).arg(folder.join("Link.java")).arg(folder.join("Hooks.java"));
+    ensure!(compile.status().context("cannot run javac")?.success(), "javac failed");
+
+    let mut plan = Everywhere { next: 0 };
+    let (mut files, mut waiting) = (Vec::new(), 0);
+    for jar in jars {
+        report.jars += 1;
+        let mut pairs = Vec::new();
+        let mut count = 0;
+        let read = zip::classes(&fs::read(jar)?, |path, file| {
+            if let Some((name, rewritten)) = report.class(&file, "atomvet/Hooks", &mut plan) {
+                // Other versions of classes, for other JDKs, and modules are read and rewritten but not linked.
+                if path.strip_suffix(".class") == Some(&name) {
+                    count += 1;
+                    for block in [name.as_bytes(), &file, rewritten.as_deref().unwrap_or_default()] {
+                        pairs.extend_from_slice(&(block.len() as u32).to_be_bytes());
+                        pairs.extend_from_slice(block);
+                    }
+                }
+            }
+        });
+        if let Err(error) = read {
+            println!("{}: {error}", jar.display());
+        }
+        if count > 0 {
+            let file = folder.join(format!("{}.pairs", files.len()));
+            fs::write(&file, pairs)?;
+            files.push(file);
+            waiting += count;
+        }
+        if waiting >= CLASSES_PER_RUN {
+            link(&options.java, &classes, folder, &files, report)?;
+            files.clear();
+            waiting = 0;
+        }
+    }
+    link(&options.java, &classes, folder, &files, report)
+}
+
+fn hooks_of(package: &str) -> String {
+    format!("package {package};\n{}", include_str!("Hooks.java"))
+}
+
+fn link(
+    java: &Path,
+    classes: &Path,
+    folder: &Path,
+    files: &[PathBuf],
+    report: &mut Report,
+) -> anyhow::Result<()> {
+    let mut command = Command::new(java);
+    command.args(["-Xverify:all", "-Xshare:off", "-Xmx3g", "-XX:TieredStopAtLevel=1", "-cp"]).arg(classes);
+    command.args(["Link", "pairs"]).arg(folder.join("jars.txt")).args(files);
+    outcomes(command, report)?;
+    for file in files {
+        fs::remove_file(file)?;
+    }
+    println!("{} jars, {} classes, {} linked", report.jars, report.classes, report.linked);
+    std::io::stdout().flush()?;
+    Ok(())
+}
+
+fn outcomes(mut command: Command, report: &mut Report) -> anyhow::Result<()> {
+    let output = command.stderr(Stdio::inherit()).output().context("cannot run java")?;
+    String::from_utf8_lossy(&output.stdout).lines().for_each(|line| report.outcome(line));
+    ensure!(output.status.success(), "java ended with {}", output.status);
+    Ok(())
+}
+
+/// Rewrites all classes of a JDK and has it run with them.
+fn check_jdk(jdk: &Path, folder: &Path, report: &mut Report) -> anyhow::Result<()> {
+    let (image, patches) = (folder.join("image"), folder.join("patches"));
+    for stale in [&image, &patches] {
+        if stale.exists() {
+            fs::remove_dir_all(stale)?;
+        }
+    }
+    let status = Command::new(jdk.join("bin/jimage"))
+        .args(["extract", "--dir"])
+        .arg(&image)
+        .arg(jdk.join("lib/modules"))
+        .status()
+        .context("cannot run jimage")?;
+    ensure!(status.success(), "jimage failed");
+    let mut names = Vec::new();
+    let mut plan = Everywhere { next: 0 };
+    let mut modules = BTreeSet::new();
+    for module in fs::read_dir(&image)? {
+        let module = module?;
+        let module_name = module.file_name().to_string_lossy().into_owned();
+        let mut files = Vec::new();
+        find_classes(&module.path(), &mut files)?;
+        for path in files {
+            let file = fs::read(&path)?;
+            let Some((name, rewritten)) = report.class(&file, "java/lang/Hooks", &mut plan) else { continue };
+            if name == "module-info" {
+                continue;
+            }
+            names.push(name.replace('/', "."));
+            if let Some(bytes) = rewritten {
+                let target = patches.join(&module_name).join(format!("{name}.class"));
+                fs::create_dir_all(target.parent().context("a file is in a folder")?)?;
+                fs::write(target, bytes)?;
+                modules.insert(module_name.clone());
+            }
+        }
+    }
+    fs::write(folder.join("names.txt"), names.join("\n"))?;
+    let base = patches.join("java.base");
+    fs::write(folder.join("Hooks.java"), hooks_of("java.lang"))?;
+    let status = Command::new(jdk.join("bin/javac"))
+        .args(["--patch-module", &format!("java.base={}", folder.display()), "-d"])
+        .arg(&base)
+        .arg(folder.join("Hooks.java"))
+        .status()?;
+    ensure!(status.success(), "javac failed");
+    let command = |patched: bool| {
+        let mut command = Command::new(jdk.join("bin/java"));
+        command.args(["-Xverify:all", "-Xmx3g", "-XX:TieredStopAtLevel=1", "--add-modules", "ALL-SYSTEM"]);
+        for module in modules.iter().filter(|_| patched) {
+            command.arg(format!("--patch-module={module}={}", patches.join(module).display()));
+        }
+        command.arg("-cp").arg(folder.join("classes")).args(["Link", "names"]).arg(folder.join("names.txt"));
+        command
+    };
+    let mut baseline = Report::default();
+    outcomes(command(false), &mut baseline)?;
+    let mut patched = Report::default();
+    outcomes(command(true), &mut patched)?;
+    println!("the JDK: {} classes linked of itself, {} after rewriting", baseline.linked, patched.linked);
+    report.linked += patched.linked;
+    report.errors.extend(patched.errors.into_iter().filter(|error| !baseline.errors.contains(error)));
+    Ok(())
+}
+
+fn find_classes(path: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    if path.is_dir() {
+        for entry in fs::read_dir(path)? {
+            find_classes(&entry?.path(), files)?;
+        }
+    } else if path.extension() == Some(OsStr::new("class")) {
+        files.push(path.to_owned());
+    }
+    Ok(())
+}
