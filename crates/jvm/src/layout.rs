@@ -261,18 +261,15 @@ impl<'c> Layout<'c> {
         boundaries
     }
 
-    /// What a position in a table for debuggers becomes. Such a table may point into instructions.
-    pub(crate) fn debug_position(&self, pc: usize) -> u16 {
+    /// What a position in a table for debuggers becomes. Such a table may point into instructions, or anywhere.
+    pub(crate) fn debug_position(&self, pc: usize) -> usize {
         let instruction = self.code.around(pc);
-        let inside = pc - self.code.pc(instruction);
-        let position = match inside {
+        match pc - self.code.pc(instruction) {
             // What is true from the beginning is true in the prologue.
             0 if pc == 0 => 0,
             0 => self.start(instruction),
-            _ if instruction == self.code.instructions() => self.start(instruction),
-            _ => self.at(instruction) + inside,
-        };
-        position as u16
+            inside => self.at(instruction) + inside,
+        }
     }
 
     /// Writes what stands before an instruction to help jumps.

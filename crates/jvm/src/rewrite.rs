@@ -103,7 +103,7 @@ pub fn rewrite(file: &[u8], options: Options<'_>, plan: &mut dyn Plan) -> Result
 }
 
 /// The class with every body taken apart and put together again, and nothing inserted: the same bytes, if the rewriter
-/// is right. Bodies that cannot be taken apart stay as they are, and are counted.
+/// is right. Bodies that cannot be taken apart stay as they are; their errors are given.
 pub fn unchanged(file: &[u8]) -> Result<(Vec<u8>, Vec<Error>), Error> {
     let mut class = ClassFile::parse(file)?;
     let mut pool = class.pool.clone();
@@ -115,16 +115,17 @@ pub fn unchanged(file: &[u8]) -> Result<(Vec<u8>, Vec<Error>), Error> {
     };
     let mut errors = Vec::new();
     for member in &mut class.methods {
-        let descriptor = pool.text(member.descriptor, member.offset)?;
-        let Some(index) = code_attribute(member, &pool)? else { continue };
-        let attribute = &mut member.attributes[index];
-        let content = attribute.content.clone();
-        let moved = Code::parse(&content, attribute.offset).and_then(|code| {
-            let shape = facts.shape(descriptor, Receiver::None);
-            relocate(&code, &Insertions::default(), &shape, &mut pool)
+        let moved = code_attribute(member, &pool).and_then(|found| {
+            let Some(index) = found else { return Ok(None) };
+            let attribute = &member.attributes[index];
+            let code = Code::parse(&attribute.content, attribute.offset)?;
+            let shape = facts.shape(&[], Receiver::None);
+            let content = relocate(&code, &Insertions::default(), &shape, &mut pool)?;
+            Ok(Some((index, content)))
         });
         match moved {
-            Ok(moved) => attribute.content = moved.into(),
+            Ok(None) => {}
+            Ok(Some((index, content))) => member.attributes[index].content = content.into(),
             Err(error) => errors.push(error),
         }
     }

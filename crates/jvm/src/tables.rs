@@ -16,7 +16,7 @@ pub(crate) fn lines(content: &[u8], offset: usize, layout: &Layout<'_>) -> Resul
     let mut out = Vec::with_capacity(content.len());
     put_u16(&mut out, count);
     for _ in 0..count {
-        put_u16(&mut out, layout.debug_position(reader.u16()?.into()));
+        put_u16(&mut out, layout.debug_position(reader.u16()?.into()) as u16);
         put_u16(&mut out, reader.u16()?);
     }
     reader.finish()?;
@@ -46,7 +46,7 @@ fn range(layout: &Layout<'_>, from: u16, length: u16) -> (u16, u16) {
         0 => begin,
         end => layout.debug_position(end),
     };
-    (begin, end.saturating_sub(begin))
+    (begin as u16, (end - begin) as u16)
 }
 
 /// A `RuntimeVisibleTypeAnnotations` or a `RuntimeInvisibleTypeAnnotations`: only the positions in it are changed.

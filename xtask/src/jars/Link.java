@@ -4,6 +4,8 @@ import java.io.EOFException;
 import java.io.File;
 import java.io.FileInputStream;
 import java.io.IOException;
+import java.lang.instrument.ClassDefinition;
+import java.lang.instrument.Instrumentation;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Files;
@@ -17,52 +19,87 @@ import java.util.Map;
  * Has the JVM link classes, that is, verify them, without running any of their code, and says what it thinks of each.
  *
  * <p>{@code Link pairs JARS FILE…}: every file has classes before and after rewriting. Prints those that are accepted
- * before and not after. {@code Link names FILE}: links the classes of the JDK that the file names, and prints what is
- * wrong with each that cannot be linked.
+ * before and not after. {@code Link redefine FILE}, as an agent: puts the rewritten classes in the place of the JDK's own
+ * that run it, and prints those for which that is not possible.
  */
 public final class Link {
+    private static Instrumentation instrumentation;
+
+    public static void premain(String arguments, Instrumentation given) {
+        instrumentation = given;
+    }
+
     public static void main(String[] arguments) throws Exception {
-        if (arguments[0].equals("names")) {
-            names(Path.of(arguments[1]));
-        } else {
-            List<URL> jars = new ArrayList<>();
-            for (String jar : Files.readAllLines(Path.of(arguments[1]))) {
-                jars.add(new File(jar).toURI().toURL());
-            }
-            URL[] dependencies = jars.toArray(new URL[0]);
-            for (int index = 2; index < arguments.length; index++) {
-                pairs(arguments[index], dependencies);
-            }
+        if (arguments[0].equals("redefine")) {
+            redefine(arguments[1]);
+            return;
+        }
+        List<URL> jars = new ArrayList<>();
+        for (String jar : Files.readAllLines(Path.of(arguments[1]))) {
+            jars.add(new File(jar).toURI().toURL());
+        }
+        URL[] dependencies = jars.toArray(new URL[0]);
+        for (int index = 2; index < arguments.length; index++) {
+            pairs(arguments[index], dependencies);
         }
     }
 
-    private static void names(Path file) throws IOException {
-        int linked = 0;
-        for (String name : Files.readAllLines(file)) {
-            String outcome = link(name, ClassLoader.getSystemClassLoader());
-            if (outcome.isEmpty()) {
-                linked++;
+    /** Puts rewritten classes in the place of the JVM's own, which runs on with them. */
+    private static void redefine(String file) throws Exception {
+        Map<String, byte[]> before = new LinkedHashMap<>();
+        Map<String, byte[]> after = new LinkedHashMap<>();
+        read(file, before, after);
+        List<ClassDefinition> batch = new ArrayList<>();
+        int redefined = 0;
+        int unavailable = 0;
+        for (Map.Entry<String, byte[]> entry : after.entrySet()) {
+            String name = entry.getKey();
+            if (link(name, ClassLoader.getSystemClassLoader()).isEmpty()) {
+                Class<?> found = Class.forName(name, false, ClassLoader.getSystemClassLoader());
+                if (instrumentation.isModifiableClass(found)) {
+                    batch.add(new ClassDefinition(found, entry.getValue()));
+                }
             } else {
-                System.out.println("error\t" + name + "\t" + outcome);
+                unavailable++;
+            }
+            if (batch.size() == 500) {
+                redefined += redefine(batch, before);
+                batch.clear();
             }
         }
-        System.out.println("linked\t" + linked);
+        redefined += redefine(batch, before);
+        System.out.println("cannot be linked as they are\t" + unavailable);
+        System.out.println("linked\t" + redefined);
+    }
+
+    private static int redefine(List<ClassDefinition> batch, Map<String, byte[]> before) {
+        if (batch.isEmpty()) {
+            return 0;
+        }
+        try {
+            instrumentation.redefineClasses(batch.toArray(new ClassDefinition[0]));
+            return batch.size();
+        } catch (Throwable thrown) {
+            if (batch.size() > 1) {
+                int half = batch.size() / 2;
+                return redefine(batch.subList(0, half), before)
+                        + redefine(batch.subList(half, batch.size()), before);
+            }
+            Class<?> one = batch.get(0).getDefinitionClass();
+            try {
+                instrumentation.redefineClasses(new ClassDefinition(one, before.get(one.getName())));
+                System.out.println("error\t" + one.getName() + "\t" + thrown);
+            } catch (Throwable also) {
+                System.out.println("not redefined as it is\t" + one.getName() + "\t" + also);
+            }
+            return 0;
+        }
     }
 
     private static void pairs(String file, URL[] dependencies) throws IOException {
         Map<String, byte[]> before = new LinkedHashMap<>();
         Map<String, byte[]> after = new LinkedHashMap<>();
-        try (DataInputStream in = new DataInputStream(new BufferedInputStream(new FileInputStream(file)))) {
-            while (true) {
-                String name = new String(block(in), "UTF-8").replace('/', '.');
-                byte[] original = block(in);
-                byte[] rewritten = block(in);
-                before.put(name, original);
-                after.put(name, rewritten.length == 0 ? original : rewritten);
-            }
-        } catch (EOFException end) {
-            // All read.
-        }
+        read(file, before, after);
         Map<String, String> baseline = outcomes(before, dependencies);
         Map<String, String> outcomes = outcomes(after, dependencies);
         int linked = 0;
@@ -74,6 +111,20 @@ public final class Link {
             }
         }
         System.out.println("linked\t" + linked);
+    }
+
+    private static void read(String file, Map<String, byte[]> before, Map<String, byte[]> after) throws IOException {
+        try (DataInputStream in = new DataInputStream(new BufferedInputStream(new FileInputStream(file)))) {
+            while (true) {
+                String name = new String(block(in), "UTF-8").replace('/', '.');
+                byte[] original = block(in);
+                byte[] rewritten = block(in);
+                before.put(name, original);
+                after.put(name, rewritten.length == 0 ? original : rewritten);
+            }
+        } catch (EOFException end) {
+            // All read.
+        }
     }
 
     private static byte[] block(DataInputStream in) throws IOException {

@@ -2,8 +2,8 @@
 //!
 //! Every class is read and written, taken apart and put together with nothing inserted (both must give the same bytes),
 //! and rewritten with all hooks. Then a JVM verifies what came out, and nothing that it accepts before may be rejected
-//! after. The classes of jars are linked by a class loader of their own; those of the JDK in their place: the JVM runs
-//! with all of its own classes rewritten.
+//! after. The classes of jars are linked by a class loader of their own; those of a JDK take the place of its own,
+//! and it runs on with them.
 
 mod zip;
 
@@ -29,6 +29,9 @@ pub(crate) struct Options {
     /// The command that runs Java
     #[arg(long, default_value = "java")]
     java: PathBuf,
+    /// Change some bytes of every class first, chosen by this number
+    #[arg(long)]
+    mutate: Option<u64>,
     /// No more jars than these
     #[arg(long)]
     limit: Option<usize>,
@@ -52,6 +55,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let jars: Vec<PathBuf> = jars.into_iter().take(options.limit.unwrap_or(usize::MAX)).collect();
     check_jars(&jars, &folder, options, &mut report)?;
     if let Some(jdk) = &options.jdk {
+        println!("the JDK in {}", jdk.display());
         check_jdk(jdk, &folder, &mut report)?;
     }
     report.print();
@@ -73,6 +77,39 @@ impl Plan for Everywhere {
         // In steps, so that small numbers, large ones and very large ones all come.
         self.next = (self.next + 97) % (1 << 20);
         Some(self.next)
+    }
+}
+
+/// Changes bytes of method bodies, a few at a time, so that some classes are still accepted.
+struct Mutator {
+    state: u64,
+}
+
+impl Mutator {
+    fn below(&mut self, bound: usize) -> usize {
+        self.state =
+            self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.state >> 33) as usize % bound.max(1)
+    }
+
+    fn mutate(&mut self, file: &mut [u8]) {
+        let Ok(class) = ClassFile::parse(file) else { return };
+        let bodies = class.methods.iter().flat_map(|method| &method.attributes);
+        let bodies: Vec<_> = bodies
+            .filter(|body| !body.content.is_empty())
+            .map(|body| (body.offset, body.content.len()))
+            .collect();
+        for _ in 0..=self.below(2) {
+            if let Some(&(offset, length)) = bodies.get(self.below(bodies.len())) {
+                let at = offset + self.below(length);
+                let byte = match self.below(3) {
+                    0 => file[at].wrapping_add(1),
+                    1 => file[at].wrapping_sub(1),
+                    _ => self.below(256) as u8,
+                };
+                file[at] = byte;
+            }
+        }
     }
 }
 
@@ -208,20 +245,21 @@ fn check_jars(jars: &[PathBuf], folder: &Path, options: &Options, report: &mut R
     ensure!(compile.status().context("cannot run javac")?.success(), "javac failed");
 
     let mut plan = Everywhere { next: 0 };
+    let mut mutator = options.mutate.map(|seed| Mutator { state: seed });
     let (mut files, mut waiting) = (Vec::new(), 0);
     for jar in jars {
         report.jars += 1;
         let mut pairs = Vec::new();
         let mut count = 0;
-        let read = zip::classes(&fs::read(jar)?, |path, file| {
+        let read = zip::classes(&fs::read(jar)?, |path, mut file| {
+            if let Some(mutator) = &mut mutator {
+                mutator.mutate(&mut file);
+            }
             if let Some((name, rewritten)) = report.class(&file, "atomvet/Hooks", &mut plan) {
                 // Other versions of classes, for other JDKs, and modules are read and rewritten but not linked.
                 if path.strip_suffix(".class") == Some(&name) {
                     count += 1;
-                    for block in [name.as_bytes(), &file, rewritten.as_deref().unwrap_or_default()] {
-                        pairs.extend_from_slice(&(block.len() as u32).to_be_bytes());
-                        pairs.extend_from_slice(block);
-                    }
+                    put_pair(&mut pairs, &name, &file, rewritten.as_deref().unwrap_or_default());
                 }
             }
         });
@@ -275,68 +313,60 @@ fn outcomes(mut command: Command, report: &mut Report) -> anyhow::Result<()> {
 
 /// Rewrites all classes of a JDK and has it run with them.
 fn check_jdk(jdk: &Path, folder: &Path, report: &mut Report) -> anyhow::Result<()> {
-    let (image, patches) = (folder.join("image"), folder.join("patches"));
-    for stale in [&image, &patches] {
+    let (image, base, agent) = (folder.join("image"), folder.join("base"), folder.join("link.jar"));
+    for stale in [&image, &base] {
         if stale.exists() {
             fs::remove_dir_all(stale)?;
         }
     }
-    let status = Command::new(jdk.join("bin/jimage"))
+    let run = |command: &mut Command| {
+        let name = command.get_program().display().to_string();
+        ensure!(command.status().with_context(|| format!("cannot run {name}"))?.success(), "{name} failed");
+        Ok(())
+    };
+    run(Command::new(jdk.join("bin/jimage"))
         .args(["extract", "--dir"])
         .arg(&image)
-        .arg(jdk.join("lib/modules"))
-        .status()
-        .context("cannot run jimage")?;
-    ensure!(status.success(), "jimage failed");
-    let mut names = Vec::new();
+        .arg(jdk.join("lib/modules")))?;
+    let (mut paths, mut pairs) = (Vec::new(), Vec::new());
+    find_classes(&image, &mut paths)?;
     let mut plan = Everywhere { next: 0 };
-    let mut modules = BTreeSet::new();
-    for module in fs::read_dir(&image)? {
-        let module = module?;
-        let module_name = module.file_name().to_string_lossy().into_owned();
-        let mut files = Vec::new();
-        find_classes(&module.path(), &mut files)?;
-        for path in files {
-            let file = fs::read(&path)?;
-            let Some((name, rewritten)) = report.class(&file, "java/lang/Hooks", &mut plan) else { continue };
-            if name == "module-info" {
-                continue;
-            }
-            names.push(name.replace('/', "."));
-            if let Some(bytes) = rewritten {
-                let target = patches.join(&module_name).join(format!("{name}.class"));
-                fs::create_dir_all(target.parent().context("a file is in a folder")?)?;
-                fs::write(target, bytes)?;
-                modules.insert(module_name.clone());
-            }
+    for path in paths {
+        let file = fs::read(&path)?;
+        if let Some((name, Some(rewritten))) = report.class(&file, "java/lang/Hooks", &mut plan) {
+            put_pair(&mut pairs, &name, &file, &rewritten);
         }
     }
-    fs::write(folder.join("names.txt"), names.join("\n"))?;
-    let base = patches.join("java.base");
-    fs::write(folder.join("Hooks.java"), hooks_of("java.lang"))?;
-    let status = Command::new(jdk.join("bin/javac"))
-        .args(["--patch-module", &format!("java.base={}", folder.display()), "-d"])
-        .arg(&base)
-        .arg(folder.join("Hooks.java"))
-        .status()?;
-    ensure!(status.success(), "javac failed");
-    let command = |patched: bool| {
-        let mut command = Command::new(jdk.join("bin/java"));
-        command.args(["-Xverify:all", "-Xmx3g", "-XX:TieredStopAtLevel=1", "--add-modules", "ALL-SYSTEM"]);
-        for module in modules.iter().filter(|_| patched) {
-            command.arg(format!("--patch-module={module}={}", patches.join(module).display()));
-        }
-        command.arg("-cp").arg(folder.join("classes")).args(["Link", "names"]).arg(folder.join("names.txt"));
-        command
-    };
-    let mut baseline = Report::default();
-    outcomes(command(false), &mut baseline)?;
-    let mut patched = Report::default();
-    outcomes(command(true), &mut patched)?;
-    println!("the JDK: {} classes linked of itself, {} after rewriting", baseline.linked, patched.linked);
-    report.linked += patched.linked;
-    report.errors.extend(patched.errors.into_iter().filter(|error| !baseline.errors.contains(error)));
-    Ok(())
+    fs::write(folder.join("jdk.pairs"), pairs)?;
+
+    // The hooks have to be in java.base, so that everything sees them.
+    let source = folder.join("Hooks.java");
+    fs::write(&source, hooks_of("java.lang"))?;
+    let patch = format!("java.base={}", folder.display());
+    run(Command::new(jdk.join("bin/javac")).args(["--patch-module", &patch, "-d"]).arg(&base).arg(source))?;
+    let manifest = folder.join("manifest");
+    fs::write(&manifest, "Premain-Class: Link\nCan-Redefine-Classes: true\n")?;
+    let classes = folder.join("classes");
+    run(Command::new(jdk.join("bin/jar"))
+        .arg("cfm")
+        .arg(&agent)
+        .arg(manifest)
+        .arg("-C")
+        .arg(&classes)
+        .arg("."))?;
+    let mut command = Command::new(jdk.join("bin/java"));
+    command.args(["-Xverify:all", "-Xmx3g", "-XX:TieredStopAtLevel=1", "--add-modules", "ALL-SYSTEM"]);
+    command.arg(format!("--patch-module=java.base={}", base.display()));
+    command.arg(format!("-javaagent:{}", agent.display())).arg("-cp").arg(&agent);
+    command.args(["Link", "redefine"]).arg(folder.join("jdk.pairs"));
+    outcomes(command, report)
+}
+
+fn put_pair(pairs: &mut Vec<u8>, name: &str, before: &[u8], after: &[u8]) {
+    for block in [name.as_bytes(), before, after] {
+        pairs.extend_from_slice(&(block.len() as u32).to_be_bytes());
+        pairs.extend_from_slice(block);
+    }
 }
 
 fn find_classes(path: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
