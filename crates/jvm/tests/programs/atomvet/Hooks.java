@@ -170,14 +170,15 @@ public final class Hooks {
     }
 
     public static void enterSynchronized(Object object, int site) {
-        check(Thread.holdsLock(object), "a synchronized method begins without its monitor");
+        check(object == null || Thread.holdsLock(object), "a synchronized method begins without its monitor");
         STATE.get().entered.push(new Object[] {site, object});
         count("enterSynchronized");
     }
 
     public static void exitSynchronized(int site) {
         Object[] entered = leave(site);
-        check(entered != null && Thread.holdsLock(entered[1]), "a synchronized method ends without its monitor");
+        boolean holds = entered != null && (entered[1] == null || Thread.holdsLock(entered[1]));
+        check(holds, "a synchronized method ends without its monitor");
         count("exitSynchronized");
     }
 
