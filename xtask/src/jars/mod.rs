@@ -29,7 +29,7 @@ pub(crate) struct Options {
     /// The command that runs Java
     #[arg(long, default_value = "java")]
     java: PathBuf,
-    /// Change some bytes of every class first, chosen by this number
+    /// Change some bytes of some classes first, chosen by this number
     #[arg(long)]
     mutate: Option<u64>,
     /// No more jars than these
@@ -92,7 +92,11 @@ impl Mutator {
         (self.state >> 33) as usize % bound.max(1)
     }
 
+    /// One of some classes, because a class whose superclass is rejected is rejected as well.
     fn mutate(&mut self, file: &mut [u8]) {
+        if self.below(6) > 0 {
+            return;
+        }
         let Ok(class) = ClassFile::parse(file) else { return };
         let bodies = class.methods.iter().flat_map(|method| &method.attributes);
         let bodies: Vec<_> = bodies
@@ -125,6 +129,8 @@ struct Report {
     bytes: [usize; 2],
     left_alone: BTreeMap<String, Vec<String>>,
     linked: usize,
+    /// Classes that the JVM does not take as they are.
+    notes: BTreeMap<String, usize>,
     errors: Vec<String>,
 }
 
@@ -165,6 +171,8 @@ impl Report {
                     let why = match left.why.what {
                         Fault::MethodTooLarge(_) => "too large".to_owned(),
                         Fault::Target(_) => "a target that is none".to_owned(),
+                        Fault::ConstantIndex(_) => "a constant that is none".to_owned(),
+                        Fault::Opcode(_) => "an instruction that is none".to_owned(),
                         what => what.to_string(),
                     };
                     let method = format!("{name}.{}: {}", String::from_utf8_lossy(&left.name), left.why);
@@ -203,9 +211,10 @@ impl Report {
         );
         for (why, methods) in &self.left_alone {
             println!("  left alone: {} methods: {why}", methods.len());
-            methods.iter().take(50).for_each(|method| println!("    {method}"));
+            methods.iter().take(20).for_each(|method| println!("    {method}"));
         }
         println!("linked by the JVM after rewriting: {} classes", self.linked);
+        self.notes.iter().for_each(|(note, count)| println!("  {note}: {count} classes"));
         println!("errors beyond the baseline: {}", self.errors.len());
         self.errors.iter().take(50).for_each(|error| println!("  {error}"));
     }
@@ -215,7 +224,8 @@ impl Report {
         match line.split_once('\t') {
             Some(("linked", count)) => self.linked += count.parse().unwrap_or(0),
             Some(("error", what)) => self.errors.push(what.replace('\t', ": ")),
-            _ => println!("{line}"),
+            Some((note, _)) => *self.notes.entry(note.to_owned()).or_default() += 1,
+            None => println!("{line}"),
         }
     }
 }
@@ -273,12 +283,12 @@ fn check_jars(jars: &[PathBuf], folder: &Path, options: &Options, report: &mut R
             waiting += count;
         }
         if waiting >= CLASSES_PER_RUN {
-            link(&options.java, &classes, folder, &files, report)?;
+            link(options, &classes, folder, &files, report)?;
             files.clear();
             waiting = 0;
         }
     }
-    link(&options.java, &classes, folder, &files, report)
+    link(options, &classes, folder, &files, report)
 }
 
 fn hooks_of(package: &str) -> String {
@@ -286,15 +296,17 @@ fn hooks_of(package: &str) -> String {
 }
 
 fn link(
-    java: &Path,
+    options: &Options,
     classes: &Path,
     folder: &Path,
     files: &[PathBuf],
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    let mut command = Command::new(java);
+    let mut command = Command::new(&options.java);
     command.args(["-Xverify:all", "-Xshare:off", "-Xmx3g", "-XX:TieredStopAtLevel=1", "-cp"]).arg(classes);
-    command.args(["Link", "pairs"]).arg(folder.join("jars.txt")).args(files);
+    // What is wrong with a mutated class may be found in another order after rewriting.
+    command.args(["Link", if options.mutate.is_some() { "mutants" } else { "pairs" }]);
+    command.arg(folder.join("jars.txt")).args(files);
     outcomes(command, report)?;
     for file in files {
         fs::remove_file(file)?;
