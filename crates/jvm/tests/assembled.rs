@@ -40,7 +40,13 @@ fn replace(class: &mut ClassFile<'_>, method: &[u8], body: &Body<'_>) {
         Cow::Owned(content);
 }
 
-/// `iload_1; ifeq L; aload_0; iconst_1; super; goto E; L: aload_0; iconst_2; super; E: aload_0; bipush 7; putfield; return`
+/// ```text
+///    aload_0; iconst_3; putfield after        a field of `this` that is not initialised
+///    iload_1; ifeq L
+///    aload_0; iconst_1; invokespecial Base; goto E
+/// L: aload_0; iconst_2; invokespecial Base
+/// E: aload_0; bipush 7; putfield after; return
+/// ```
 fn forked(file: &[u8]) -> Vec<u8> {
     let mut class = ClassFile::parse(file).unwrap();
     let this_class = class.this_class.to_be_bytes();
@@ -57,12 +63,13 @@ fn forked(file: &[u8]) -> Vec<u8> {
     let [f1, f2] = [old.bytes[old.pc(put) + 1], old.bytes[old.pc(put) + 2]];
     #[rustfmt::skip]
     let code = [
+        0x2a, 0x06, 0xb5, f1, f2,
         0x1b, 0x99, 0, 11, 0x2a, 0x04, 0xb7, s1, s2, 0xa7, 0, 8,
         0x2a, 0x05, 0xb7, s1, s2,
         0x2a, 0x10, 7, 0xb5, f1, f2, 0xb1,
     ];
-    // At 12 the locals of the beginning, at 17 an initialised `this` and an int.
-    let frames = [0, 2, 12, 255, 0, 4, 0, 2, 7, this_class[0], this_class[1], 1, 0, 0];
+    // At 17 the locals of the beginning, at 22 an initialised `this` and an int.
+    let frames = [0, 2, 17, 255, 0, 4, 0, 2, 7, this_class[0], this_class[1], 1, 0, 0];
     replace(&mut class, b"<init>", &Body { max_stack: 2, max_locals: 2, code: &code, frames: Some(&frames) });
     class.write().unwrap()
 }
