@@ -12,6 +12,9 @@
 //! | after a monitor is entered, before it is left | `acquired(Object, int)`, `releasing(Object, int)` |
 //! | when a synchronized method begins, and at each way out | `enterSynchronized(Object, int)`, `exitSynchronized(int)` |
 //! | when a block begins, and at each way out | `enter(int)`, `exit(int)` |
+//! | when a call is watched: when it begins, with the object or the first argument of a static method | `enterCall(Object, int)` |
+//! | when it returns, with a reference or a truth value that it returns | `exitCall(int)`, `exitCall(Object, int)`, `exitCall(boolean, int)` |
+//! | when it throws | `throwCall(int)` |
 //!
 //! The object of a static synchronized method is null in class files before version 49, which cannot say it.
 //!
@@ -64,6 +67,18 @@ pub(crate) const ENTER_SYNCHRONIZED: Hook = hook("enterSynchronized", "(Ljava/la
 pub(crate) const EXIT_SYNCHRONIZED: Hook = hook("exitSynchronized", "(I)V");
 pub(crate) const ENTER: Hook = hook("enter", "(I)V");
 pub(crate) const EXIT: Hook = hook("exit", "(I)V");
+pub(crate) const ENTER_CALL: Hook = hook("enterCall", "(Ljava/lang/Object;I)V");
+pub(crate) const THROW_CALL: Hook = hook("throwCall", "(I)V");
+
+/// What is called when a watched method returns, and how many slots of its result that takes.
+pub(crate) fn exit_call(descriptor: &[u8]) -> (Hook, u16) {
+    let result = descriptor.iter().rposition(|&byte| byte == b')').and_then(|end| descriptor.get(end + 1));
+    match result {
+        Some(b'L' | b'[') => (hook("exitCall", "(Ljava/lang/Object;I)V"), 1),
+        Some(b'Z') => (hook("exitCall", "(ZI)V"), 1),
+        _ => (hook("exitCall", "(I)V"), 0),
+    }
+}
 
 /// Descriptors of element hooks in the order of the instructions: int, long, float, double, reference, byte, char,
 /// short.

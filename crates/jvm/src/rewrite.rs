@@ -13,6 +13,7 @@ use crate::code::Code;
 use crate::constructor::Constructor;
 use crate::frames::{MethodShape, Receiver};
 use crate::hooks::{self, Emitter, Order, Value};
+use crate::instruction;
 use crate::opcode::*;
 use crate::pool::{MemberRef, Pool};
 use crate::relocate::{CatchAll, Insertions, relocate};
@@ -58,12 +59,7 @@ pub struct LeftAlone {
 pub fn rewrite(file: &[u8], options: Options<'_>, plan: &mut dyn Plan) -> Result<Rewritten, Error> {
     let mut class = ClassFile::parse(file)?;
     let mut pool = class.pool.clone();
-    let facts = ClassFacts {
-        name: class.name()?,
-        this_class: class.this_class,
-        major_version: class.major_version,
-        fields: &class.fields,
-    };
+    let facts = ClassFacts::new(&class)?;
     let mut rewritten = Rewritten::default();
     let mut bodies = Vec::new();
     for member in &class.methods {
@@ -107,19 +103,14 @@ pub fn rewrite(file: &[u8], options: Options<'_>, plan: &mut dyn Plan) -> Result
 pub fn unchanged(file: &[u8]) -> Result<(Vec<u8>, Vec<Error>), Error> {
     let mut class = ClassFile::parse(file)?;
     let mut pool = class.pool.clone();
-    let facts = ClassFacts {
-        name: &[],
-        this_class: class.this_class,
-        major_version: class.major_version,
-        fields: &[],
-    };
+    let major_version = class.major_version;
+    let shape = MethodShape { major_version, this_class: 0, descriptor: &[], receiver: Receiver::None };
     let mut errors = Vec::new();
     for member in &mut class.methods {
         let moved = code_attribute(member, &pool).and_then(|found| {
             let Some(index) = found else { return Ok(None) };
             let attribute = &member.attributes[index];
             let code = Code::parse(&attribute.content, attribute.offset)?;
-            let shape = facts.shape(&[], Receiver::None);
             let content = relocate(&code, &Insertions::default(), &shape, &mut pool)?;
             Ok(Some((index, content)))
         });
@@ -147,17 +138,25 @@ fn code_attribute(member: &Member<'_>, pool: &Pool<'_>) -> Result<Option<usize>,
 }
 
 /// What the methods of a class have in common.
-struct ClassFacts<'c, 'a> {
+struct ClassFacts<'a> {
     name: &'a [u8],
     this_class: u16,
     major_version: u16,
-    fields: &'c [Member<'a>],
+    /// The class's own fields, by name and descriptor.
+    fields: Vec<(&'a [u8], &'a [u8], FieldFlags)>,
 }
 
-impl<'a> ClassFacts<'_, 'a> {
-    fn shape<'d>(&self, descriptor: &'d [u8], receiver: Receiver) -> MethodShape<'d> {
-        let (major_version, this_class) = (self.major_version, self.this_class);
-        MethodShape { major_version, this_class, descriptor, receiver }
+impl<'a> ClassFacts<'a> {
+    fn new(class: &ClassFile<'a>) -> Result<Self, Error> {
+        let mut fields = Vec::new();
+        for field in &class.fields {
+            let name = class.pool.text(field.name, field.offset)?;
+            let descriptor = class.pool.text(field.descriptor, field.offset)?;
+            fields.push((name, descriptor, FieldFlags(field.access)));
+        }
+        fields.sort_unstable_by_key(|&(name, descriptor, _)| (name, descriptor));
+        let (this_class, major_version) = (class.this_class, class.major_version);
+        Ok(Self { name: class.name()?, this_class, major_version, fields })
     }
 
     /// A new body, or nothing if no hook is wanted.
@@ -199,25 +198,41 @@ impl<'a> ClassFacts<'_, 'a> {
         if insertions.is_empty() {
             return Ok(None);
         }
-        relocate(code, &insertions, &self.shape(method.descriptor, receiver), pool).map(Some)
+        let (major_version, this_class) = (self.major_version, self.this_class);
+        let shape = MethodShape { major_version, this_class, descriptor: method.descriptor, receiver };
+        relocate(code, &insertions, &shape, pool).map(Some)
     }
 
     /// What the class file itself says of a field.
-    fn own_field(&self, field: &MemberRef<'_>, pool: &Pool<'_>) -> Option<FieldFlags> {
+    fn own_field(&self, field: &MemberRef<'_>) -> Option<FieldFlags> {
         if field.owner != self.name {
             return None;
         }
-        let same = |member: &&Member<'_>| {
-            pool.text(member.name, 0) == Ok(field.name)
-                && pool.text(member.descriptor, 0) == Ok(field.descriptor)
-        };
-        self.fields.iter().find(same).map(|member| FieldFlags(member.access))
+        let key = (field.name, field.descriptor);
+        let found = self.fields.binary_search_by_key(&key, |&(name, descriptor, _)| (name, descriptor));
+        found.ok().map(|index| self.fields[index].2)
     }
 }
 
+/// Whether a method begins with an object that is not initialised.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Method,
+    Constructor,
+}
+
+/// The code at the ends of a method.
+struct Ends {
+    entry: Vec<u8>,
+    /// Before it returns.
+    exit: Vec<u8>,
+    /// Before an exception leaves it.
+    throwing: Vec<u8>,
+}
+
 /// Collects what is inserted into one method.
-struct BodyWriter<'w, 'c, 'a> {
-    facts: &'w ClassFacts<'c, 'a>,
+struct BodyWriter<'w, 'a> {
+    facts: &'w ClassFacts<'a>,
     method: &'w Method<'a>,
     code: &'w Code<'w>,
     order: Order,
@@ -228,7 +243,7 @@ struct BodyWriter<'w, 'c, 'a> {
     plan: &'w mut dyn Plan,
 }
 
-impl BodyWriter<'_, '_, '_> {
+impl BodyWriter<'_, '_> {
     fn finish(self) -> Insertions {
         let mut insertions = self.insertions;
         insertions.extra_stack = self.emitter.extra_stack;
@@ -240,8 +255,9 @@ impl BodyWriter<'_, '_, '_> {
     }
 
     fn write(&mut self, constructor: Option<&Constructor>) -> Result<(), Error> {
-        let (entry, exit) = self.entry_and_exit()?;
-        if constructor.is_none() {
+        let kind = if constructor.is_some() { Kind::Constructor } else { Kind::Method };
+        let Ends { entry, exit, throwing } = self.ends(kind)?;
+        if kind == Kind::Method {
             self.insertions.prologue.clone_from(&entry);
         }
         for instruction in 0..self.code.instructions() {
@@ -263,13 +279,13 @@ impl BodyWriter<'_, '_, '_> {
                 _ => {}
             }
         }
-        if !exit.is_empty() {
+        if !throwing.is_empty() {
             let ranges = match constructor {
                 Some(constructor) => constructor.ranges_after_super(),
                 None => vec![(0, self.code.instructions())],
             };
             if !ranges.is_empty() {
-                let code = [&exit[..], &[ATHROW]].concat();
+                let code = [&throwing[..], &[ATHROW]].concat();
                 self.insertions.catch_all =
                     Some(CatchAll { code, stack: 1 + self.emitter.extra_stack, ranges });
             }
@@ -277,38 +293,70 @@ impl BodyWriter<'_, '_, '_> {
         Ok(())
     }
 
-    /// What runs when the method begins and on every way out.
-    fn entry_and_exit(&mut self) -> Result<(Vec<u8>, Vec<u8>), Error> {
-        let (mut block, mut monitor) = (None, None);
-        if self.wanted.block {
-            block = self.site(0, What::Block);
-        }
-        if self.wanted.monitors && self.method.access & ACC_SYNCHRONIZED != 0 {
-            monitor = self.site(0, What::SynchronizedMethod);
-        }
+    /// What runs when the method begins and on every way out. What comes first when it begins comes last on the way out.
+    fn ends(&mut self, kind: Kind) -> Result<Ends, Error> {
+        let wanted = self.wanted;
+        let block = if wanted.block { self.site(0, What::Block) } else { None };
+        let monitor = match self.method.access & ACC_SYNCHRONIZED != 0 && wanted.monitors {
+            true => self.site(0, What::SynchronizedMethod),
+            false => None,
+        };
+        let call = if wanted.call && kind == Kind::Method { self.site(0, What::Call) } else { None };
         if let Some(site) = block {
             self.emitter.call(hooks::ENTER, 0, site)?;
         }
         if let Some(site) = monitor {
-            let out = &mut self.emitter.out;
-            match (self.method.access & ACC_STATIC != 0, self.facts.major_version) {
-                (false, _) => out.push(ALOAD_0),
-                (true, PUSHES_CLASSES..) => {
-                    out.push(LDC_W);
-                    out.extend_from_slice(&self.facts.this_class.to_be_bytes());
-                }
-                (true, _) => out.push(ACONST_NULL),
-            }
+            self.push_own_monitor();
             self.emitter.call(hooks::ENTER_SYNCHRONIZED, 1, site)?;
         }
+        if let Some(site) = call {
+            self.push_first_argument()?;
+            self.emitter.call(hooks::ENTER_CALL, 1, site)?;
+        }
         let entry = self.emitter.take();
+        if let Some(site) = call {
+            let (hook, result_slots) = hooks::exit_call(self.method.descriptor);
+            if result_slots > 0 {
+                self.emitter.out.push(DUP);
+            }
+            self.emitter.call(hook, result_slots, site)?;
+        }
+        let exit_call = self.emitter.take();
+        if let Some(site) = call {
+            self.emitter.call(hooks::THROW_CALL, 0, site)?;
+        }
+        let throw_call = self.emitter.take();
         if let Some(site) = monitor {
             self.emitter.call(hooks::EXIT_SYNCHRONIZED, 0, site)?;
         }
         if let Some(site) = block {
             self.emitter.call(hooks::EXIT, 0, site)?;
         }
-        Ok((entry, self.emitter.take()))
+        let rest = self.emitter.take();
+        Ok(Ends { entry, exit: [exit_call, rest.clone()].concat(), throwing: [throw_call, rest].concat() })
+    }
+
+    /// Pushes what a synchronized method locks.
+    fn push_own_monitor(&mut self) {
+        let out = &mut self.emitter.out;
+        match (self.method.access & ACC_STATIC != 0, self.facts.major_version) {
+            (false, _) => out.push(ALOAD_0),
+            (true, PUSHES_CLASSES..) => {
+                out.push(LDC_W);
+                out.extend_from_slice(&self.facts.this_class.to_be_bytes());
+            }
+            (true, _) => out.push(ACONST_NULL),
+        }
+    }
+
+    /// Pushes the object that a method is called on, or the first argument of a static method, or null if that is no
+    /// reference.
+    fn push_first_argument(&mut self) -> Result<(), Error> {
+        let parameters = instruction::parameters(self.method.descriptor, self.code.offset)?.0;
+        let first = parameters.first().and_then(|parameter| parameter.first());
+        let is_reference = self.method.access & ACC_STATIC == 0 || matches!(first, Some(b'L' | b'['));
+        self.emitter.out.push(if is_reference { ALOAD_0 } else { ACONST_NULL });
+        Ok(())
     }
 
     fn field_access(&mut self, instruction: usize) -> Result<(), Error> {
@@ -318,7 +366,7 @@ impl BodyWriter<'_, '_, '_> {
         let value = Value::of(reference.descriptor, offset)?;
         let kind =
             if matches!(opcode, GETSTATIC | PUTSTATIC) { FieldKind::Static } else { FieldKind::Instance };
-        let flags = match self.facts.own_field(&reference, self.emitter.pool) {
+        let flags = match self.facts.own_field(&reference) {
             Some(flags) => Some(flags),
             None => self.plan.field(&reference),
         };

@@ -31,11 +31,13 @@ pub struct Wanted {
     pub monitors: bool,
     /// Where it begins and at every way out.
     pub block: bool,
+    /// The same with what it is called on and what it returns; not for constructors.
+    pub call: bool,
 }
 
 impl Wanted {
     /// All hooks.
-    pub const ALL: Self = Self { accesses: true, elements: true, monitors: true, block: true };
+    pub const ALL: Self = Self { accesses: true, elements: true, monitors: true, block: true, call: true };
 }
 
 /// A method that may get hooks.
@@ -81,6 +83,8 @@ pub enum What<'a> {
     SynchronizedMethod,
     /// A method begins, and ends.
     Block,
+    /// A method begins, and ends, and it matters on what.
+    Call,
 }
 
 /// A field as an instruction names it. The class that declares it may be a superclass of the one that is named.

@@ -9,7 +9,7 @@ use atomvet_jvm::{ClassFile, Fault, unchanged};
 use support::{PROGRAMS, folder, programs, read_classes, rewrite_all, run_both, say, version, write_classes};
 
 /// How often each hook is called, counted by hand in the source.
-const COUNTS: [(&str, &str); 6] = [
+const COUNTS: [(&str, &str); 7] = [
     (
         "Switches",
         "enter=24 exit=24 readElement=7 readInt=7 readStatic=19 writeElement=7 writeInt=7 writeStatic=12",
@@ -29,6 +29,11 @@ const COUNTS: [(&str, &str); 6] = [
         "enter=7 exit=7 read=20 readByte=4 readChar=2 readDouble=2 readElement=9 readFloat=2 readInt=2 readLong=5 \
          readShort=2 readStatic=18 write=9 writeByte=4 writeChar=2 writeDouble=2 writeElement=2 writeFloat=2 \
          writeInt=2 writeLong=6 writeReference=1 writeShort=2 writeStatic=8 writeStaticReference=1",
+    ),
+    (
+        "Calls",
+        "enter=9 enterCall=8 enterSynchronized=2 exit=9 exitCall=2 exitCallWithReference=3 exitCallWithfalse=1 \
+         exitCallWithtrue=1 exitSynchronized=2 throwCall=1",
     ),
     ("Shapes", "enter=38 exit=38 read=3 readStatic=10 write=2 writeElement=2 writeStatic=3"),
 ];

@@ -57,4 +57,14 @@ public final class Hooks {
     public static void enter(int site) {}
 
     public static void exit(int site) {}
+
+    public static void enterCall(Object object, int site) {}
+
+    public static void exitCall(int site) {}
+
+    public static void exitCall(Object result, int site) {}
+
+    public static void exitCall(boolean result, int site) {}
+
+    public static void throwCall(int site) {}
 }

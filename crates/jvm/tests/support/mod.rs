@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use atomvet_jvm::{FieldFlags, LeftAlone, MemberRef, Method, Options, Order, Plan, Site, Wanted, rewrite};
 
 /// The programs.
-pub(crate) const PROGRAMS: [&str; 10] = [
+pub(crate) const PROGRAMS: [&str; 11] = [
     "Switches",
     "Exceptions",
     "Monitors",
@@ -24,13 +24,14 @@ pub(crate) const PROGRAMS: [&str; 10] = [
     "Slots",
     "Shapes",
     "Assembled",
+    "Calls",
     "Far",
     "TooFar",
 ];
 
 const OPTIONS: Options<'static> = Options { hook_class: "atomvet/Hooks", order: Order::Around };
 
-/// All hooks, but no blocks of class initialisers.
+/// All hooks, but no blocks of class initialisers, and calls only in the program about calls.
 #[derive(Default)]
 struct Everything {
     sites: u32,
@@ -38,7 +39,7 @@ struct Everything {
 
 impl Plan for Everything {
     fn method(&mut self, method: &Method<'_>) -> Wanted {
-        Wanted { block: method.name != b"<clinit>", ..Wanted::ALL }
+        Wanted { block: method.name != b"<clinit>", call: method.class == b"Calls", ..Wanted::ALL }
     }
 
     fn site(&mut self, _: &Site<'_>) -> Option<u32> {

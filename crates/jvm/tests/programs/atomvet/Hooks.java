@@ -192,6 +192,31 @@ public final class Hooks {
         count("exit");
     }
 
+    public static void enterCall(Object object, int site) {
+        STATE.get().entered.push(new Object[] {site, object});
+        count("enterCall");
+    }
+
+    public static void exitCall(int site) {
+        leave(site);
+        count("exitCall");
+    }
+
+    public static void exitCall(Object result, int site) {
+        leave(site);
+        count("exitCallWithReference");
+    }
+
+    public static void exitCall(boolean result, int site) {
+        leave(site);
+        count("exitCallWith" + result);
+    }
+
+    public static void throwCall(int site) {
+        leave(site);
+        count("throwCall");
+    }
+
     private static Object[] leave(int site) {
         Object[] entered = STATE.get().entered.poll();
         check(entered != null && entered[0].equals(site), "the block that ends is not the one that began last");
