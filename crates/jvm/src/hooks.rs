@@ -118,6 +118,8 @@ impl Value {
 pub(crate) struct Emitter<'e, 'a> {
     pub(crate) pool: &'e mut Pool<'a>,
     pub(crate) hook_class: &'e str,
+    /// The hooks that the class calls already, with their index in the pool.
+    pub(crate) known: &'e mut Vec<(Hook, u16)>,
     pub(crate) out: Vec<u8>,
     /// The largest number of slots of operand stack that anything written so far needs on top of what is there.
     pub(crate) extra_stack: u16,
@@ -134,11 +136,18 @@ impl Emitter<'_, '_> {
 
     /// Calls a hook without a site.
     pub(crate) fn invoke(&mut self, hook: Hook) -> Result<(), Error> {
-        let (owner, name) = (self.hook_class.as_bytes(), hook.name.as_bytes());
-        let method =
-            self.pool.add_method(MemberRef { owner, name, descriptor: hook.descriptor.as_bytes() })?;
+        let index = match self.known.iter().find(|(known, _)| *known == hook) {
+            Some(&(_, index)) => index,
+            None => {
+                let (owner, name, descriptor) =
+                    (self.hook_class.as_bytes(), hook.name.as_bytes(), hook.descriptor.as_bytes());
+                let index = self.pool.add_method(MemberRef { owner, name, descriptor })?;
+                self.known.push((hook, index));
+                index
+            }
+        };
         self.out.push(INVOKESTATIC);
-        put_u16(&mut self.out, method);
+        put_u16(&mut self.out, index);
         Ok(())
     }
 

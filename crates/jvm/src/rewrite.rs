@@ -12,7 +12,7 @@ use crate::class::{ClassFile, Member};
 use crate::code::Code;
 use crate::constructor::Constructor;
 use crate::frames::{MethodShape, Receiver};
-use crate::hooks::{self, Emitter, Order, Value};
+use crate::hooks::{self, Emitter, Hook, Order, Value};
 use crate::instruction;
 use crate::opcode::*;
 use crate::pool::{MemberRef, Pool};
@@ -61,7 +61,7 @@ pub fn rewrite(file: &[u8], options: Options<'_>, plan: &mut dyn Plan) -> Result
     let mut pool = class.pool.clone();
     let facts = ClassFacts::new(&class)?;
     let mut rewritten = Rewritten::default();
-    let mut bodies = Vec::new();
+    let (mut bodies, mut known) = (Vec::new(), Vec::new());
     for member in &class.methods {
         let method = Method {
             class: facts.name,
@@ -73,7 +73,7 @@ pub fn rewrite(file: &[u8], options: Options<'_>, plan: &mut dyn Plan) -> Result
             let Some(index) = found else { return Ok(None) };
             let attribute = &member.attributes[index];
             let code = Code::parse(&attribute.content, attribute.offset)?;
-            let content = facts.body(&method, &code, options, plan, &mut pool)?;
+            let content = facts.body(&method, &code, options, plan, (&mut pool, &mut known))?;
             Ok(content.map(|content| (index, content)))
         });
         bodies.push(match body {
@@ -166,7 +166,7 @@ impl<'a> ClassFacts<'a> {
         code: &Code<'_>,
         options: Options<'_>,
         plan: &mut dyn Plan,
-        pool: &mut Pool<'a>,
+        (pool, known): (&mut Pool<'a>, &mut Vec<(Hook, u16)>),
     ) -> Result<Option<Vec<u8>>, Error> {
         let wanted = plan.method(method);
         if wanted == Wanted::default() {
@@ -189,7 +189,7 @@ impl<'a> ClassFacts<'a> {
             order: options.order,
             wanted,
             lines: Lines::new(code, pool)?,
-            emitter: Emitter { pool, hook_class, out: Vec::new(), extra_stack: 0 },
+            emitter: Emitter { pool, hook_class, known, out: Vec::new(), extra_stack: 0 },
             insertions: Insertions::default(),
             plan,
         };

@@ -13,6 +13,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use atomvet_jvm::{
@@ -126,7 +127,10 @@ struct Report {
     bodies_not_taken_apart: usize,
     classes_rewritten: usize,
     methods: usize,
+    /// Of the classes that have hooks now: before and after.
     bytes: [usize; 2],
+    /// In `rewrite`.
+    time: Duration,
     left_alone: BTreeMap<String, Vec<String>>,
     linked: usize,
     /// Classes that the JVM does not take as they are.
@@ -164,7 +168,10 @@ impl Report {
             Err(error) => self.errors.push(format!("{name}: {error}")),
         }
         let options = Hooks { hook_class, order: Order::Around };
-        match rewrite(file, options, plan) {
+        let begin = Instant::now();
+        let outcome = rewrite(file, options, plan);
+        self.time += begin.elapsed();
+        match outcome {
             Ok(rewritten) => {
                 self.methods += rewritten.methods;
                 for left in rewritten.left_alone {
@@ -209,6 +216,7 @@ impl Report {
             "rewritten: {} classes, {} methods, {growth:.2} times the bytes",
             self.classes_rewritten, self.methods
         );
+        println!("  in {:.1} µs per class", self.time.as_secs_f64() * 1e6 / self.classes.max(1) as f64);
         for (why, methods) in &self.left_alone {
             println!("  left alone: {} methods: {why}", methods.len());
             methods.iter().take(20).for_each(|method| println!("    {method}"));
