@@ -267,3 +267,152 @@ fn put_ranges(
     }
     put(begin, layout.end_before(to));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::Reader;
+    use crate::class::ClassFile;
+    use crate::frames::Receiver;
+    use crate::opcode::{GOTO_W, IFEQ, IFNONNULL, IFNULL, JSR_W};
+
+    const NOP: u8 = 0;
+
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, bound: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) as usize % bound
+        }
+    }
+
+    /// Every instruction is there, every jump leads to where it led, maybe by a trampoline and past what was inserted,
+    /// and handlers cover what they covered, but no trampoline.
+    fn check(code: &Code<'_>, content: &[u8], layout: &Layout<'_>) {
+        let new = Code::parse(content, 0).unwrap();
+        let lands_at = |mut position: usize| {
+            if layout.trampolines().iter().any(|there| there.position == position) {
+                assert_eq!(new.bytes[position], GOTO_W);
+                position = instruction::jump_targets(new.bytes, position, 0).unwrap()[0] as usize;
+            }
+            position + new.bytes[position..].iter().take_while(|&&byte| byte == NOP).count()
+        };
+        for number in 0..code.instructions() {
+            let (old_pc, new_pc) = (code.pc(number), layout.at(number));
+            let opcode = code.opcode(number);
+            let old_targets = instruction::jump_targets(code.bytes, old_pc, 0).unwrap();
+            let new_targets = instruction::jump_targets(new.bytes, new_pc, 0).unwrap();
+            match new.bytes[new_pc] {
+                GOTO_W | JSR_W => {}
+                same => assert_eq!(same, opcode),
+            }
+            if !matches!(opcode, IFEQ..=LOOKUPSWITCH | IFNULL..=IFNONNULL | GOTO_W | JSR_W) {
+                assert_eq!(new.instruction(new.number(new_pc as i64, 0).unwrap()), code.instruction(number));
+            }
+            assert_eq!(old_targets.len(), new_targets.len());
+            for (old, new) in old_targets.into_iter().zip(new_targets) {
+                assert_eq!(lands_at(new as usize), layout.at(code.number(old, 0).unwrap()));
+            }
+        }
+        let range = |handler: &Handler| usize::from(handler.from)..usize::from(handler.to);
+        for there in layout.trampolines() {
+            assert!(!new.handlers.iter().any(|handler| range(handler).contains(&there.position)));
+        }
+        // Each instruction has the same handlers in the same order; of those that were split, one covers it.
+        for number in 0..code.instructions() {
+            let handlers =
+                |handlers: &[Handler], at: usize, place: &dyn Fn(u16) -> usize| -> Vec<(usize, u16)> {
+                    let covering = handlers.iter().filter(|handler| range(handler).contains(&at));
+                    covering.map(|handler| (place(handler.handler), handler.catches)).collect()
+                };
+            let moved = |handler: u16| layout.start(code.number(handler.into(), 0).unwrap());
+            assert_eq!(
+                handlers(&new.handlers, layout.at(number), &usize::from),
+                handlers(&code.handlers, code.pc(number), &moved)
+            );
+        }
+    }
+
+    /// Inserts into a method as much as fits, again and again; says how often it did, and how often with trampolines.
+    fn insert_at_random(
+        class: &ClassFile<'_>,
+        shape: &MethodShape<'_>,
+        code: &Code<'_>,
+        random: &mut Random,
+    ) -> [usize; 2] {
+        let mut done = [0; 2];
+        let large = (100_000 / code.instructions()).max(1);
+        for most in [1, 4, large, large, large, large] {
+            let mut insertions = Insertions::default();
+            insertions.prologue.resize(random.below(9), NOP);
+            for number in 0..code.instructions() {
+                insertions.before(number, &vec![NOP; random.below(most)]);
+                if !instruction::ends_a_path(code.opcode(number)) {
+                    insertions.after(number, &vec![NOP; random.below(most.min(50))]);
+                }
+            }
+            let mut pool = class.pool.clone();
+            match relocate(code, &insertions, shape, &mut pool) {
+                Ok(content) => {
+                    let layout = Layout::new(code, &insertions, &pool).unwrap();
+                    check(code, &content, &layout);
+                    done[0] += 1;
+                    done[1] += usize::from(!layout.trampolines().is_empty());
+                }
+                Err(error) => assert!(matches!(error.what, Fault::MethodTooLarge(_)), "{error}"),
+            }
+        }
+        done
+    }
+
+    #[test]
+    fn whatever_is_inserted_jumps_lead_to_where_they_led() {
+        let mut random = Random(1);
+        let mut done = [0; 2];
+        for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/classes")).unwrap() {
+            let Ok(file) = std::fs::read(entry.unwrap().path()) else { continue };
+            let class = ClassFile::parse(&file).unwrap();
+            for method in &class.methods {
+                let descriptor = class.pool.text(method.descriptor, 0).unwrap();
+                let receiver = if method.access & 8 == 0 { Receiver::Initialized } else { Receiver::None };
+                let (major_version, this_class) = (class.major_version, class.this_class);
+                let shape = MethodShape { major_version, this_class, descriptor, receiver };
+                for attribute in &method.attributes {
+                    if class.pool.text(attribute.name, 0) == Ok(b"Code") {
+                        let code = Code::parse(&attribute.content, attribute.offset).unwrap();
+                        let [all, with_trampolines] = insert_at_random(&class, &shape, &code, &mut random);
+                        done = [done[0] + all, done[1] + with_trampolines];
+                    }
+                }
+            }
+        }
+        assert!(done[0] > 500 && done[1] >= 5, "{done:?}");
+    }
+
+    #[test]
+    fn a_switch_that_moves_keeps_its_table() {
+        // iconst_0; tableswitch with one case, both to the return behind it.
+        let mut bytes = vec![0x03, TABLESWITCH, 0, 0];
+        for word in [19_u32, 5, 5, 19] {
+            bytes.extend(word.to_be_bytes());
+        }
+        bytes.push(0xb1);
+        let mut content = vec![0, 1, 0, 0, 0, 0, 0, bytes.len() as u8];
+        content.extend(&bytes);
+        content.extend([0; 4]);
+        let code = Code::parse(&content, 0).unwrap();
+        let empty = [0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
+        let mut reader = Reader::new(&empty, 0);
+        reader.take(8).unwrap();
+        let mut pool = Pool::parse(&mut reader, &empty).unwrap();
+        for inserted in 0..5 {
+            let mut insertions = Insertions::default();
+            insertions.before(1, &vec![NOP; inserted]);
+            let (descriptor, receiver) = (b"()V", Receiver::None);
+            let shape = MethodShape { major_version: 48, this_class: 0, descriptor, receiver };
+            let moved = relocate(&code, &insertions, &shape, &mut pool).unwrap();
+            check(&code, &moved, &Layout::new(&code, &insertions, &pool).unwrap());
+        }
+    }
+}
