@@ -6,7 +6,7 @@ mod support;
 use std::borrow::Cow;
 use std::process::Command;
 
-use atomvet_jvm::{ClassFile, Code, MemberRef};
+use atomvet_jvm::{ClassFile, Code, Fault, MemberRef};
 use support::{programs, rewrite_all, run_both, say, scratch, version, write_classes};
 
 /// A body and what else goes into its `Code` attribute.
@@ -104,7 +104,7 @@ fn bytecode_that_no_compiler_writes() {
         assert_ne!(assembled, classes[name]);
         classes.insert(name.to_owned(), assembled);
     }
-    let (rewritten, left_alone) = rewrite_all(&classes);
+    let (rewritten, left_alone) = rewrite_all(&classes, 0);
     assert_eq!(left_alone, []);
     let Some(counts) = run_both(&classes, &rewritten, &["Assembled"]) else { return };
     // Blocks: main; twice Base and Forked; subroutine, locked, Old. What is known: `number` is final in its own class,
@@ -113,6 +113,37 @@ fn bytecode_that_no_compiler_writes() {
         counts,
         ["enter=8 enterSynchronized=1 exit=8 exitSynchronized=1 read=5 readStatic=4 write=3 writeStatic=2"]
     );
+}
+
+/// Fills the constant pool of a class, but for so many constants.
+fn fill_pool(file: &[u8], room: u16) -> Vec<u8> {
+    let mut class = ClassFile::parse(file).unwrap();
+    let count = u16::from_be_bytes([file[8], file[9]]);
+    for number in count..u16::MAX - room {
+        class.pool.add_text(format!("filler {number}").as_bytes()).unwrap();
+    }
+    class.write().unwrap()
+}
+
+#[test]
+fn a_constant_pool_that_is_nearly_full() {
+    let mut classes = programs().clone();
+    classes.retain(|name, _| name.starts_with("Slots") || name.starts_with("atomvet/"));
+    let fitting = fill_pool(&classes["Slots.class"], 0);
+    classes.insert("Slots.class".to_owned(), fitting);
+    let (same, left_alone) = rewrite_all(&classes, 0);
+    assert_eq!(same, classes);
+    assert_eq!(left_alone.len(), ClassFile::parse(&classes["Slots.class"]).unwrap().methods.len());
+    assert!(left_alone.iter().all(|left| left.why.what == Fault::ConstantPoolFull), "{left_alone:?}");
+
+    // Room for the hooks and not for the numbers of the sites, which are too large to be pushed without.
+    let roomy = fill_pool(&programs()["Slots.class"], 200);
+    classes.insert("Slots.class".to_owned(), roomy);
+    let (rewritten, left_alone) = rewrite_all(&classes, 1_000_000_000);
+    assert_eq!(left_alone, []);
+    if let Some(counts) = run_both(&classes, &rewritten, &["Slots"]) {
+        assert!(counts[0].starts_with("enter=7 exit=7 read=20 readByte=4"), "{counts:?}");
+    }
 }
 
 /// What `javap` says of the type annotations with positions in the method `annotated`: what kind and on which
@@ -145,7 +176,7 @@ fn type_annotations_stay_with_their_instructions() {
         return;
     }
     let before = annotated_instructions(programs(), "annotations-before");
-    let after = annotated_instructions(&rewrite_all(programs()).0, "annotations-after");
+    let after = annotated_instructions(&rewrite_all(programs(), 0).0, "annotations-after");
     assert_eq!(before, after);
     assert!(before.contains(&"NEW new".to_owned()), "{before:?}");
 }

@@ -40,7 +40,7 @@ const COUNTS: [(&str, &str); 7] = [
 
 #[test]
 fn programs_behave_as_without_hooks() {
-    let (rewritten, left_alone) = rewrite_all(programs());
+    let (rewritten, left_alone) = rewrite_all(programs(), 0);
     let left_alone: Vec<_> = left_alone
         .iter()
         .map(|left| (String::from_utf8_lossy(&left.name), matches!(left.why.what, Fault::MethodTooLarge(_))))

@@ -32,8 +32,8 @@ pub(crate) const PROGRAMS: [&str; 11] = [
 const OPTIONS: Options<'static> = Options { hook_class: "atomvet/Hooks", order: Order::Around };
 
 /// All hooks, but no blocks of class initialisers, and calls only in the program about calls.
-#[derive(Default)]
 struct Everything {
+    /// The last number of a site.
     sites: u32,
 }
 
@@ -137,9 +137,9 @@ pub(crate) fn programs() -> &'static Classes {
     })
 }
 
-/// Puts hooks into all classes but the hook class itself.
-pub(crate) fn rewrite_all(classes: &Classes) -> (Classes, Vec<LeftAlone>) {
-    let (mut plan, mut left_alone) = (Everything::default(), Vec::new());
+/// Puts hooks into all classes but the hook class itself. The sites are numbered from here on.
+pub(crate) fn rewrite_all(classes: &Classes, sites: u32) -> (Classes, Vec<LeftAlone>) {
+    let (mut plan, mut left_alone) = (Everything { sites }, Vec::new());
     let mut after = classes.clone();
     for (_, file) in after.iter_mut().filter(|(name, _)| !name.starts_with("atomvet/")) {
         let rewritten = rewrite(file, OPTIONS, &mut plan).unwrap();
@@ -159,7 +159,8 @@ pub(crate) fn run_both(before: &Classes, after: &Classes, programs: &[&str]) -> 
         return None;
     }
     let [without, with] = [("before", before), ("after", after)].map(|(name, classes)| {
-        let folder = scratch(name);
+        // Tests run side by side, each with another first program.
+        let folder = scratch(&format!("{}-{name}", programs[0]));
         write_classes(&folder, classes);
         run(&folder, programs)
     });
