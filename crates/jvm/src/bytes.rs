@@ -31,6 +31,8 @@ pub enum Fault {
     Descriptor,
     /// A method with two bodies.
     TwoBodies,
+    /// A body with no code, or with more than the 65,535 bytes that a method may have.
+    CodeLength(usize),
     /// A byte that is no instruction.
     Opcode(u8),
     /// A switch whose table makes no sense.
@@ -45,7 +47,7 @@ pub enum Fault {
     ConstructorStack,
     /// `this` is initialised on one way to an instruction and not on another.
     ConstructorPaths,
-    /// With the hooks the method has more than the 65,535 bytes that a method may have.
+    /// With the hooks the method has more bytes than a method may have.
     MethodTooLarge(usize),
     /// With the hooks the method needs more operand stack or handlers than a method may have.
     MethodTooDeep,
@@ -75,6 +77,7 @@ impl fmt::Display for Fault {
             Fault::ConstantIndex(index) => write!(out, "{index} is no constant of the kind expected"),
             Fault::Descriptor => write!(out, "not a descriptor"),
             Fault::TwoBodies => write!(out, "a second Code attribute of one method"),
+            Fault::CodeLength(length) => write!(out, "{length} bytes of code, where 1 to 65535 are allowed"),
             Fault::Opcode(byte) => write!(out, "{byte:#04x} is no instruction"),
             Fault::Switch => write!(out, "a switch with a table that makes no sense"),
             Fault::Target(pc) => write!(out, "{pc} is not where an instruction of this method begins"),

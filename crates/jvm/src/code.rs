@@ -50,7 +50,7 @@ impl<'a> Code<'a> {
         let bytes = reader.block()?;
         let offset = reader.offset() - bytes.len();
         if bytes.is_empty() || bytes.len() > usize::from(u16::MAX) {
-            return Err(Error { offset, what: Fault::MethodTooLarge(bytes.len()) });
+            return Err(Error { offset, what: Fault::CodeLength(bytes.len()) });
         }
         let handlers = list(&mut reader, |reader| {
             Ok(Handler {

@@ -6,6 +6,9 @@
 //!
 //! In a constructor, a block begins behind the call of the other constructor: before that no handler could catch what
 //! leaves the method. Fields of `this` that are written before have no hook; nobody else can see the object yet.
+//!
+//! One thing that the verifier allows would not pass it any more: to enter the monitor of an object between `new` and its
+//! constructor's call. No compiler writes that.
 
 use crate::bytes::{Error, Fault};
 use crate::class::{ClassFile, Member};
@@ -141,6 +144,7 @@ fn code_attribute(member: &Member<'_>, pool: &Pool<'_>) -> Result<Option<usize>,
 struct ClassFacts<'a> {
     name: &'a [u8],
     this_class: u16,
+    super_class: u16,
     major_version: u16,
     /// The class's own fields, by name and descriptor.
     fields: Vec<(&'a [u8], &'a [u8], FieldFlags)>,
@@ -155,8 +159,8 @@ impl<'a> ClassFacts<'a> {
             fields.push((name, descriptor, FieldFlags(field.access)));
         }
         fields.sort_unstable_by_key(|&(name, descriptor, _)| (name, descriptor));
-        let (this_class, major_version) = (class.this_class, class.major_version);
-        Ok(Self { name: class.name()?, this_class, major_version, fields })
+        let ClassFile { this_class, super_class, major_version, .. } = *class;
+        Ok(Self { name: class.name()?, this_class, super_class, major_version, fields })
     }
 
     /// A new body, or nothing if no hook is wanted.
@@ -172,8 +176,9 @@ impl<'a> ClassFacts<'a> {
         if wanted == Wanted::default() {
             return Ok(None);
         }
+        // `java/lang/Object` has nobody to call first, so its constructor is like any method.
         let constructor = match method.name {
-            b"<init>" => Some(Constructor::analyse(code, pool)?),
+            b"<init>" if self.super_class != 0 => Some(Constructor::analyse(code, pool)?),
             _ => None,
         };
         let receiver = match (method.access & ACC_STATIC != 0, &constructor) {

@@ -1,7 +1,9 @@
 //! The tables of a body that speak of positions: lines, variables, type annotations (The Java Virtual Machine
 //! Specification, 4.7.12 to 4.7.14 and 4.7.20).
 //!
-//! The machine runs without them. What they say is moved; where they point into an instruction, they still do.
+//! The machine runs without them. What they say is moved; where they point into an instruction, they still do. Tables that
+//! are no part of the specification stay as they are, even if they have positions in them, as javac's
+//! `CharacterRangeTable` does.
 
 use crate::bytes::{Error, Fault, Reader, put_u16};
 use crate::layout::Layout;
