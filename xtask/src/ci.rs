@@ -45,6 +45,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("atomvet-trace", &["flate2", "hashbrown", "memchr", "xxhash-rust", "zstd"]),
     // Embeds in a live process: pure, and nothing that does I/O.
     ("atomvet-check", &["atomvet-trace", "rustc-hash", "smallvec"]),
+    // Rewrites classes inside a JVM that is not ours: nothing but the standard library.
+    ("atomvet-jvm", &[]),
 ];
 
 /// Licences that go with `MIT OR Apache-2.0`.

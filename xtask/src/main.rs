@@ -2,6 +2,7 @@
 
 mod bench;
 mod ci;
+mod jars;
 mod oracle;
 mod predict;
 mod schedules;
@@ -20,6 +21,8 @@ enum Command {
     Predict(predict::Options),
     /// Speed and memory, as ratios in one run; writes a dated result to bench/
     Bench(bench::Options),
+    /// The class-file rewriter on every class of these jars and of a JDK, judged by a JVM
+    Jars(jars::Options),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -28,5 +31,6 @@ fn main() -> anyhow::Result<()> {
         Command::Oracle(options) => oracle::run(&options),
         Command::Predict(options) => predict::run(&options),
         Command::Bench(options) => bench::run(&options),
+        Command::Jars(options) => jars::run(&options),
     }
 }

@@ -1,0 +1,436 @@
+//! A class with hooks in it.
+//!
+//! A [`Plan`] says which methods get which hooks and gives every place where one stands its number. Nothing else of the
+//! class changes: no fields, no methods, no locals, no instruction, so that the result is legal for retransformation as
+//! well. A method that cannot be rewritten stays as it was, and is named with the reason.
+//!
+//! In a constructor, a block begins behind the call of the other constructor: before that no handler could catch what
+//! leaves the method. Fields of `this` that are written before have no hook; nobody else can see the object yet.
+//!
+//! One thing that the verifier allows would not pass it any more: to enter the monitor of an object between `new` and its
+//! constructor's call. No compiler writes that.
+
+use crate::bytes::{Error, Fault};
+use crate::class::{ClassFile, Member};
+use crate::code::Code;
+use crate::constructor::Constructor;
+use crate::frames::{MethodShape, Receiver};
+use crate::hooks::{self, Emitter, Hook, Order, Value};
+use crate::instruction;
+use crate::opcode::*;
+use crate::pool::{MemberRef, Pool};
+use crate::relocate::{CatchAll, Insertions, relocate};
+use crate::sites::{Field, FieldFlags, FieldKind, Lines, Method, Plan, Site, Wanted, What};
+
+const ACC_STATIC: u16 = 0x0008;
+const ACC_SYNCHRONIZED: u16 = 0x0020;
+/// Class files before this version cannot push a class.
+const PUSHES_CLASSES: u16 = 49;
+
+/// How hooks are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options<'a> {
+    /// The class whose static methods are called, with slashes.
+    pub hook_class: &'a str,
+    /// Where the hooks of accesses stand.
+    pub order: Order,
+}
+
+/// What became of a class.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rewritten {
+    /// The new class file; nothing if no hook was wanted anywhere.
+    pub bytes: Option<Vec<u8>>,
+    /// How many methods have hooks now.
+    pub methods: usize,
+    /// The methods that should have hooks and cannot.
+    pub left_alone: Vec<LeftAlone>,
+}
+
+/// A method that stays as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftAlone {
+    /// Its name, in modified UTF-8.
+    pub name: Vec<u8>,
+    /// Its descriptor, in modified UTF-8.
+    pub descriptor: Vec<u8>,
+    /// Why.
+    pub why: Error,
+}
+
+/// Puts hooks into a class.
+pub fn rewrite(file: &[u8], options: Options<'_>, plan: &mut dyn Plan) -> Result<Rewritten, Error> {
+    let mut class = ClassFile::parse(file)?;
+    let mut pool = class.pool.clone();
+    let facts = ClassFacts::new(&class)?;
+    let mut rewritten = Rewritten::default();
+    let (mut bodies, mut known) = (Vec::new(), Vec::new());
+    for member in &class.methods {
+        let method = Method {
+            class: facts.name,
+            name: pool.text(member.name, member.offset)?,
+            descriptor: pool.text(member.descriptor, member.offset)?,
+            access: member.access,
+        };
+        let body = code_attribute(member, &pool).and_then(|found| {
+            let Some(index) = found else { return Ok(None) };
+            let attribute = &member.attributes[index];
+            let code = Code::parse(&attribute.content, attribute.offset)?;
+            let content = facts.body(&method, &code, options, plan, (&mut pool, &mut known))?;
+            Ok(content.map(|content| (index, content)))
+        });
+        bodies.push(match body {
+            Ok(body) => body,
+            Err(why) => {
+                let (name, descriptor) = (method.name.to_vec(), method.descriptor.to_vec());
+                rewritten.left_alone.push(LeftAlone { name, descriptor, why });
+                None
+            }
+        });
+    }
+    for (member, body) in class.methods.iter_mut().zip(bodies) {
+        if let Some((attribute, content)) = body {
+            member.attributes[attribute].content = content.into();
+            rewritten.methods += 1;
+        }
+    }
+    class.pool = pool;
+    if rewritten.methods > 0 {
+        rewritten.bytes = Some(class.write()?);
+    }
+    Ok(rewritten)
+}
+
+/// The class with every body taken apart and put together again, and nothing inserted: the same bytes, if the rewriter
+/// is right. Bodies that cannot be taken apart stay as they are; their errors are given.
+pub fn unchanged(file: &[u8]) -> Result<(Vec<u8>, Vec<Error>), Error> {
+    let mut class = ClassFile::parse(file)?;
+    let mut pool = class.pool.clone();
+    let major_version = class.major_version;
+    let shape = MethodShape { major_version, this_class: 0, descriptor: &[], receiver: Receiver::None };
+    let mut errors = Vec::new();
+    for member in &mut class.methods {
+        let moved = code_attribute(member, &pool).and_then(|found| {
+            let Some(index) = found else { return Ok(None) };
+            let attribute = &member.attributes[index];
+            let code = Code::parse(&attribute.content, attribute.offset)?;
+            let content = relocate(&code, &Insertions::default(), &shape, &mut pool)?;
+            Ok(Some((index, content)))
+        });
+        match moved {
+            Ok(None) => {}
+            Ok(Some((index, content))) => member.attributes[index].content = content.into(),
+            Err(error) => errors.push(error),
+        }
+    }
+    Ok((class.write()?, errors))
+}
+
+/// Which attribute of a method is its body.
+fn code_attribute(member: &Member<'_>, pool: &Pool<'_>) -> Result<Option<usize>, Error> {
+    let mut found = None;
+    for (index, attribute) in member.attributes.iter().enumerate() {
+        if pool.text(attribute.name, attribute.offset)? == b"Code" {
+            if found.is_some() {
+                return Err(Error { offset: attribute.offset, what: Fault::TwoBodies });
+            }
+            found = Some(index);
+        }
+    }
+    Ok(found)
+}
+
+/// What the methods of a class have in common.
+struct ClassFacts<'a> {
+    name: &'a [u8],
+    this_class: u16,
+    super_class: u16,
+    major_version: u16,
+    /// The class's own fields, by name and descriptor.
+    fields: Vec<(&'a [u8], &'a [u8], FieldFlags)>,
+}
+
+impl<'a> ClassFacts<'a> {
+    fn new(class: &ClassFile<'a>) -> Result<Self, Error> {
+        let mut fields = Vec::new();
+        for field in &class.fields {
+            let name = class.pool.text(field.name, field.offset)?;
+            let descriptor = class.pool.text(field.descriptor, field.offset)?;
+            fields.push((name, descriptor, FieldFlags(field.access)));
+        }
+        fields.sort_unstable_by_key(|&(name, descriptor, _)| (name, descriptor));
+        let ClassFile { this_class, super_class, major_version, .. } = *class;
+        Ok(Self { name: class.name()?, this_class, super_class, major_version, fields })
+    }
+
+    /// A new body, or nothing if no hook is wanted.
+    fn body(
+        &self,
+        method: &Method<'a>,
+        code: &Code<'_>,
+        options: Options<'_>,
+        plan: &mut dyn Plan,
+        (pool, known): (&mut Pool<'a>, &mut Vec<(Hook, u16)>),
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let wanted = plan.method(method);
+        if wanted == Wanted::default() {
+            return Ok(None);
+        }
+        // `java/lang/Object` has nobody to call first, so its constructor is like any method.
+        let constructor = match method.name {
+            b"<init>" if self.super_class != 0 => Some(Constructor::analyse(code, pool)?),
+            _ => None,
+        };
+        let receiver = match (method.access & ACC_STATIC != 0, &constructor) {
+            (true, _) => Receiver::None,
+            (false, None) => Receiver::Initialized,
+            (false, Some(_)) => Receiver::Uninitialized,
+        };
+        let hook_class = options.hook_class;
+        let mut writer = BodyWriter {
+            facts: self,
+            method,
+            code,
+            order: options.order,
+            wanted,
+            lines: Lines::new(code, pool)?,
+            emitter: Emitter { pool, hook_class, known, out: Vec::new(), extra_stack: 0 },
+            insertions: Insertions::default(),
+            plan,
+        };
+        writer.write(constructor.as_ref())?;
+        let insertions = writer.finish();
+        if insertions.is_empty() {
+            return Ok(None);
+        }
+        let (major_version, this_class) = (self.major_version, self.this_class);
+        let shape = MethodShape { major_version, this_class, descriptor: method.descriptor, receiver };
+        relocate(code, &insertions, &shape, pool).map(Some)
+    }
+
+    /// What the class file itself says of a field.
+    fn own_field(&self, field: &MemberRef<'_>) -> Option<FieldFlags> {
+        if field.owner != self.name {
+            return None;
+        }
+        let key = (field.name, field.descriptor);
+        let found = self.fields.binary_search_by_key(&key, |&(name, descriptor, _)| (name, descriptor));
+        found.ok().map(|index| self.fields[index].2)
+    }
+}
+
+/// Whether a method begins with an object that is not initialised.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Method,
+    Constructor,
+}
+
+/// The code at the ends of a method.
+struct Ends {
+    entry: Vec<u8>,
+    /// Before it returns.
+    exit: Vec<u8>,
+    /// Before an exception leaves it.
+    throwing: Vec<u8>,
+}
+
+/// Collects what is inserted into one method.
+struct BodyWriter<'w, 'a> {
+    facts: &'w ClassFacts<'a>,
+    method: &'w Method<'a>,
+    code: &'w Code<'w>,
+    order: Order,
+    wanted: Wanted,
+    lines: Lines,
+    emitter: Emitter<'w, 'a>,
+    insertions: Insertions,
+    plan: &'w mut dyn Plan,
+}
+
+impl BodyWriter<'_, '_> {
+    fn finish(self) -> Insertions {
+        let mut insertions = self.insertions;
+        insertions.extra_stack = self.emitter.extra_stack;
+        insertions
+    }
+
+    fn site(&mut self, pc: usize, what: What<'_>) -> Option<u32> {
+        self.plan.site(&Site { method: self.method, line: self.lines.at(pc), what })
+    }
+
+    fn write(&mut self, constructor: Option<&Constructor>) -> Result<(), Error> {
+        let kind = if constructor.is_some() { Kind::Constructor } else { Kind::Method };
+        let Ends { entry, exit, throwing } = self.ends(kind)?;
+        if kind == Kind::Method {
+            self.insertions.prologue.clone_from(&entry);
+        }
+        for instruction in 0..self.code.instructions() {
+            // Nobody comes here, and the verifier may know nothing of the operand stack.
+            if constructor.is_some_and(|constructor| !constructor.is_reached(instruction)) {
+                continue;
+            }
+            let raw = constructor.is_some_and(|constructor| constructor.is_on_raw_this(instruction));
+            match self.code.opcode(instruction) {
+                GETSTATIC..=PUTFIELD if self.wanted.accesses && !raw => self.field_access(instruction)?,
+                IALOAD..=SALOAD | IASTORE..=SASTORE if self.wanted.elements => {
+                    self.element_access(instruction)?
+                }
+                MONITORENTER | MONITOREXIT if self.wanted.monitors && !raw => self.monitor(instruction)?,
+                IRETURN..=RETURN => self.insertions.before(instruction, &exit),
+                INVOKESPECIAL if constructor.is_some_and(|found| found.is_super_call(instruction)) => {
+                    self.insertions.after(instruction, &entry);
+                }
+                _ => {}
+            }
+        }
+        if !throwing.is_empty() {
+            let ranges = match constructor {
+                Some(constructor) => constructor.ranges_after_super(),
+                None => vec![(0, self.code.instructions())],
+            };
+            if !ranges.is_empty() {
+                let code = [&throwing[..], &[ATHROW]].concat();
+                self.insertions.catch_all =
+                    Some(CatchAll { code, stack: 1 + self.emitter.extra_stack, ranges });
+            }
+        }
+        Ok(())
+    }
+
+    /// What runs when the method begins and on every way out. What comes first when it begins comes last on the way out.
+    fn ends(&mut self, kind: Kind) -> Result<Ends, Error> {
+        let wanted = self.wanted;
+        let block = if wanted.block { self.site(0, What::Block) } else { None };
+        let monitor = match self.method.access & ACC_SYNCHRONIZED != 0 && wanted.monitors {
+            true => self.site(0, What::SynchronizedMethod),
+            false => None,
+        };
+        let call = if wanted.call && kind == Kind::Method { self.site(0, What::Call) } else { None };
+        if let Some(site) = block {
+            self.emitter.call(hooks::ENTER, 0, site)?;
+        }
+        if let Some(site) = monitor {
+            self.push_own_monitor();
+            self.emitter.call(hooks::ENTER_SYNCHRONIZED, 1, site)?;
+        }
+        if let Some(site) = call {
+            self.push_first_argument()?;
+            self.emitter.call(hooks::ENTER_CALL, 1, site)?;
+        }
+        let entry = self.emitter.take();
+        if let Some(site) = call {
+            let (hook, result_slots) = hooks::exit_call(self.method.descriptor);
+            if result_slots > 0 {
+                self.emitter.out.push(DUP);
+            }
+            self.emitter.call(hook, result_slots, site)?;
+        }
+        let exit_call = self.emitter.take();
+        if let Some(site) = call {
+            self.emitter.call(hooks::THROW_CALL, 0, site)?;
+        }
+        let throw_call = self.emitter.take();
+        if let Some(site) = monitor {
+            self.emitter.call(hooks::EXIT_SYNCHRONIZED, 0, site)?;
+        }
+        if let Some(site) = block {
+            self.emitter.call(hooks::EXIT, 0, site)?;
+        }
+        let rest = self.emitter.take();
+        Ok(Ends { entry, exit: [exit_call, rest.clone()].concat(), throwing: [throw_call, rest].concat() })
+    }
+
+    /// Pushes what a synchronized method locks.
+    fn push_own_monitor(&mut self) {
+        let out = &mut self.emitter.out;
+        match (self.method.access & ACC_STATIC != 0, self.facts.major_version) {
+            (false, _) => out.push(ALOAD_0),
+            (true, PUSHES_CLASSES..) => {
+                out.push(LDC_W);
+                out.extend_from_slice(&self.facts.this_class.to_be_bytes());
+            }
+            (true, _) => out.push(ACONST_NULL),
+        }
+    }
+
+    /// Pushes the object that a method is called on, or the first argument of a static method, or null if that is no
+    /// reference.
+    fn push_first_argument(&mut self) -> Result<(), Error> {
+        let parameters = instruction::parameters(self.method.descriptor, self.code.offset)?.0;
+        let first = parameters.first().and_then(|parameter| parameter.first());
+        let is_reference = self.method.access & ACC_STATIC == 0 || matches!(first, Some(b'L' | b'['));
+        self.emitter.out.push(if is_reference { ALOAD_0 } else { ACONST_NULL });
+        Ok(())
+    }
+
+    fn field_access(&mut self, instruction: usize) -> Result<(), Error> {
+        let opcode = self.code.opcode(instruction);
+        let (index, offset) = self.code.operand(instruction)?;
+        let reference = self.emitter.pool.field(index, offset)?;
+        let value = Value::of(reference.descriptor, offset)?;
+        let kind =
+            if matches!(opcode, GETSTATIC | PUTSTATIC) { FieldKind::Static } else { FieldKind::Instance };
+        let flags = match self.facts.own_field(&reference) {
+            Some(flags) => Some(flags),
+            None => self.plan.field(&reference),
+        };
+        // A final field is written before anybody else sees it.
+        if flags.is_some_and(FieldFlags::is_final) {
+            return Ok(());
+        }
+        let field = Field { reference, kind, flags };
+        let what =
+            if matches!(opcode, GETSTATIC | GETFIELD) { What::Read(field) } else { What::Write(field) };
+        let Some(site) = self.site(self.code.pc(instruction), what) else { return Ok(()) };
+        if kind == FieldKind::Static && self.order == Order::Around {
+            self.emitter.touch_static(index, value);
+        }
+        match opcode {
+            GETSTATIC => self.emitter.call(hooks::READ_STATIC, 0, site)?,
+            PUTSTATIC => self.emitter.write_static(value, site)?,
+            GETFIELD => self.emitter.read_field(site)?,
+            _ => self.emitter.write_field(value, site)?,
+        }
+        self.around(instruction)
+    }
+
+    fn element_access(&mut self, instruction: usize) -> Result<(), Error> {
+        let opcode = self.code.opcode(instruction);
+        let reads = opcode <= SALOAD;
+        let what = if reads { What::ReadElement } else { What::WriteElement };
+        let Some(site) = self.site(self.code.pc(instruction), what) else { return Ok(()) };
+        if reads {
+            self.emitter.read_element(opcode, site)?;
+        } else {
+            self.emitter.write_element(opcode, site)?;
+        }
+        self.around(instruction)
+    }
+
+    /// Inserts what was written before an access, and the end of the access behind it.
+    fn around(&mut self, instruction: usize) -> Result<(), Error> {
+        self.insertions.before(instruction, &self.emitter.take());
+        if self.order == Order::Around {
+            self.emitter.invoke(hooks::ACCESSED)?;
+            self.insertions.after(instruction, &self.emitter.take());
+        }
+        Ok(())
+    }
+
+    fn monitor(&mut self, instruction: usize) -> Result<(), Error> {
+        let enters = self.code.opcode(instruction) == MONITORENTER;
+        let what = if enters { What::Acquire } else { What::Release };
+        let Some(site) = self.site(self.code.pc(instruction), what) else { return Ok(()) };
+        if enters {
+            self.insertions.before(instruction, &[DUP]);
+            self.emitter.call(hooks::ACQUIRED, 1, site)?;
+            self.insertions.after(instruction, &self.emitter.take());
+        } else {
+            self.emitter.out.push(DUP);
+            self.emitter.call(hooks::RELEASING, 1, site)?;
+            self.insertions.before(instruction, &self.emitter.take());
+        }
+        Ok(())
+    }
+}

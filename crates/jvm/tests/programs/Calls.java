@@ -1,0 +1,33 @@
+/** Calls that are watched: on an object, static, with results of all kinds, and those that throw. */
+public class Calls {
+    synchronized boolean tryLock(long time) {
+        return time > 3;
+    }
+
+    Object self() {
+        return this;
+    }
+
+    static double number(Calls calls, double value) {
+        return value / 2;
+    }
+
+    static int[] array(int size) {
+        return size == 0 ? null : new int[size];
+    }
+
+    void fails(String why) {
+        throw new IllegalStateException(why);
+    }
+
+    public static void main(String[] arguments) {
+        Calls calls = new Calls();
+        System.out.println(calls.tryLock(3) + " " + calls.tryLock(4) + " " + (calls.self() == calls));
+        System.out.println(number(calls, 5) + " " + array(0) + " " + array(-0 + 2).length);
+        try {
+            calls.fails("why");
+        } catch (IllegalStateException thrown) {
+            System.out.println(thrown.getMessage());
+        }
+    }
+}
