@@ -22,6 +22,7 @@ mod output;
 mod pipeline;
 mod progress;
 mod refine;
+mod run;
 mod say;
 mod spec;
 mod spool;
@@ -69,6 +70,9 @@ Exit status: 0 clean; 1 violations; 2 wrong use or bad input; 3 nothing was obse
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    /// Run a program and check it live: which of its functions are not atomic, and why
+    #[command(after_help = RUN_HELP)]
+    Run(Box<run::Args>),
     /// Check traces: which blocks are not atomic, and why
     #[command(after_help = CHECK_HELP)]
     Check(check::Args),
@@ -93,6 +97,18 @@ enum Command {
     /// Check a trace that ships with the program, and say what to try next
     Demo(demo::Args),
 }
+
+const RUN_HELP: &str = "\
+Examples:
+  gcc -g -fsanitize=thread bank.c -o bank && atomvet run -- ./bank
+  make CC=\"atomvet cc\" CXX=\"atomvet c++\" && atomvet run -- ./test_suite
+  atomvet run --refine spec.toml -- ./test_suite && atomvet run --spec spec.toml -- ./test_suite
+  atomvet run --record run.atv -- ./prog && atomvet check --split-at-waits --commuting-updates run.atv
+
+Every function of your own code should be atomic, but for main and what threads are started with, unless
+a specification or annotations (atomvet.h) say otherwise. The report goes to standard error: standard output is the
+program's. If the program fails by itself and nothing else is wrong, the exit status is 2.
+docs/native.md says what is seen, what is not, and what it costs.";
 
 const CHECK_HELP: &str = "\
 Examples:
@@ -155,6 +171,7 @@ fn main() -> ExitCode {
         }
     };
     ended(interrupt::install().and_then(|()| match &arguments.command {
+        Command::Run(args) => run::run(args),
         Command::Check(args) => check::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Refine(args) => refine::run(args),

@@ -48,6 +48,11 @@ impl Spec {
         Spec::parse(&text).or_else(|error| bail!("{shown}:{error}"))
     }
 
+    /// Whether blocks of this name are meant to be atomic.
+    pub(crate) fn lists(&self, name: &str) -> bool {
+        self.index.contains_key(name)
+    }
+
     /// Parses a text; an error starts with `line:column`.
     pub(crate) fn parse(text: &str) -> Result<Spec, String> {
         let file: File = toml::from_str(text).map_err(|error| {

@@ -1,0 +1,208 @@
+//! Atomic operations. They run inside the runtime, under the lock of their stripe, so that the order of records is
+//! the order in which they took effect.
+//!
+//! A load that is covered by a record needs no lock: it is done first, and the filter is asked afterwards. A
+//! store by another thread takes this thread's record away before it takes effect, so a load that saw the store
+//! finds itself not covered.
+//!
+//! Everything is done at least as strongly as asked for: sequentially consistent.
+
+use core::arch::naked_asm;
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst};
+
+use crate::ring::Kind;
+use crate::shadow::{self, Access};
+use crate::stream;
+use crate::thread::{self, Thread};
+
+/// A load.
+#[inline(always)]
+fn load<T>(address: usize, size: usize, place: usize, load: impl Fn() -> T) -> T {
+    // SAFETY: the memory is this thread's.
+    let thread = unsafe { &mut *thread::current() };
+    let value = load();
+    if size <= 8 && shadow::is_covered(thread, Access::Read, address, size) {
+        thread.seen += 1;
+        return value;
+    }
+    recorded(Access::Read, address, size, place, || (load(), Kind::Read))
+}
+
+/// Does something to memory that is expected to be an `access`, and records what it was.
+#[inline(always)]
+fn recorded<T>(
+    access: Access,
+    address: usize,
+    size: usize,
+    place: usize,
+    operate: impl FnOnce() -> (T, Kind),
+) -> T {
+    let Some(thread) = Thread::recording() else { return operate().0 };
+    thread.seen += 1;
+    if !shadow::enter(thread) {
+        return operate().0;
+    }
+    let stripe = shadow::stripe(address);
+    stripe.lock();
+    // What others have recorded goes before the operation takes effect.
+    let news = take_over(thread, access, address, size);
+    let (value, kind) = operate();
+    let done = if kind == Kind::Read { Access::Read } else { Access::Write };
+    if done != access {
+        // Somebody who does not call these hooks changed the value meanwhile.
+        thread.receive();
+        take_over(thread, done, address, size);
+    }
+    // Reads and writes that are covered need no record, but an update is more than they are.
+    if news || done != access || !matches!(kind, Kind::Read | Kind::Write) {
+        for part in parts(address, size) {
+            stream::record(thread, kind, size.min(8) as u8, part as u64, place);
+        }
+    }
+    stripe.unlock();
+    thread.busy = 0;
+    value
+}
+
+/// The words of an atomic object, which is aligned to its size.
+#[inline(always)]
+fn parts(address: usize, size: usize) -> impl Iterator<Item = usize> {
+    (address..address + size).step_by(8)
+}
+
+#[inline(always)]
+fn take_over(thread: &mut Thread, access: Access, address: usize, size: usize) -> bool {
+    let mut news = false;
+    for part in parts(address, size) {
+        news |= shadow::take_over(thread, access, part, size.min(8));
+    }
+    news
+}
+
+macro_rules! atomics {
+    ($type:ty, $atomic:ty, $size:literal: $load:ident $load_body:ident, $store:ident $store_body:ident,
+     $exchange_strong:ident $exchange_strong_body:ident, $exchange_weak:ident,
+     $exchange_value:ident $exchange_value_body:ident,
+     $($update:ident $update_body:ident $method:ident $kind:ident),*) => {
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $load(address: &$atomic, order: c_int) -> $type {
+            naked_asm!("mov rdx, [rsp]", "jmp {}", sym $load_body)
+        }
+        extern "C" fn $load_body(address: &$atomic, _order: c_int, place: usize) -> $type {
+            load(&raw const *address as usize, $size, place, || address.load(SeqCst))
+        }
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $store(address: &$atomic, value: $type, order: c_int) {
+            naked_asm!("mov rcx, [rsp]", "jmp {}", sym $store_body)
+        }
+        extern "C" fn $store_body(address: &$atomic, value: $type, _order: c_int, place: usize) {
+            recorded(Access::Write, &raw const *address as usize, $size, place, || {
+                (address.store(value, SeqCst), Kind::Write)
+            });
+        }
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $exchange_strong(a: &$atomic, expected: &mut $type, new: $type, o: c_int, f: c_int) -> c_int {
+            naked_asm!("mov r9, [rsp]", "jmp {}", sym $exchange_strong_body)
+        }
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $exchange_weak(a: &$atomic, expected: &mut $type, new: $type, o: c_int, f: c_int) -> c_int {
+            naked_asm!("mov r9, [rsp]", "jmp {}", sym $exchange_strong_body)
+        }
+        extern "C" fn $exchange_strong_body(
+            address: &$atomic, expected: &mut $type, new: $type, _order: c_int, _failure: c_int, place: usize,
+        ) -> c_int {
+            let found = $exchange_value_body(address, *expected, new, 0, 0, place);
+            let done = found == *expected;
+            *expected = found;
+            c_int::from(done)
+        }
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $exchange_value(a: &$atomic, expected: $type, new: $type, o: c_int, f: c_int) -> $type {
+            naked_asm!("mov r9, [rsp]", "jmp {}", sym $exchange_value_body)
+        }
+        extern "C" fn $exchange_value_body(
+            address: &$atomic, expected: $type, new: $type, _order: c_int, _failure: c_int, place: usize,
+        ) -> $type {
+            let succeeds = address.load(SeqCst) == expected;
+            let access = if succeeds { Access::Write } else { Access::Read };
+            recorded(access, &raw const *address as usize, $size, place, || {
+                match address.compare_exchange(expected, new, SeqCst, SeqCst) {
+                    Ok(found) => (found, Kind::Update),
+                    Err(found) => (found, Kind::Read),
+                }
+            })
+        }
+        $(
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            unsafe extern "C" fn $update(address: &$atomic, value: $type, order: c_int) -> $type {
+                naked_asm!("mov rcx, [rsp]", "jmp {}", sym $update_body)
+            }
+            extern "C" fn $update_body(address: &$atomic, value: $type, _order: c_int, place: usize) -> $type {
+                recorded(Access::Write, &raw const *address as usize, $size, place, || {
+                    (address.$method(value, SeqCst), Kind::$kind)
+                })
+            }
+        )*
+    };
+}
+
+atomics!(u8, AtomicU8, 1: __tsan_atomic8_load load8, __tsan_atomic8_store store8,
+    __tsan_atomic8_compare_exchange_strong compare_exchange8, __tsan_atomic8_compare_exchange_weak,
+    __tsan_atomic8_compare_exchange_val compare_exchange_value8,
+    __tsan_atomic8_exchange exchange8 swap Update,
+    __tsan_atomic8_fetch_add fetch_add8 fetch_add Add,
+    __tsan_atomic8_fetch_sub fetch_sub8 fetch_sub Add,
+    __tsan_atomic8_fetch_and fetch_and8 fetch_and And,
+    __tsan_atomic8_fetch_or fetch_or8 fetch_or Or,
+    __tsan_atomic8_fetch_xor fetch_xor8 fetch_xor Xor,
+    __tsan_atomic8_fetch_nand fetch_nand8 fetch_nand Update);
+
+atomics!(u16, AtomicU16, 2: __tsan_atomic16_load load16, __tsan_atomic16_store store16,
+    __tsan_atomic16_compare_exchange_strong compare_exchange16, __tsan_atomic16_compare_exchange_weak,
+    __tsan_atomic16_compare_exchange_val compare_exchange_value16,
+    __tsan_atomic16_exchange exchange16 swap Update,
+    __tsan_atomic16_fetch_add fetch_add16 fetch_add Add,
+    __tsan_atomic16_fetch_sub fetch_sub16 fetch_sub Add,
+    __tsan_atomic16_fetch_and fetch_and16 fetch_and And,
+    __tsan_atomic16_fetch_or fetch_or16 fetch_or Or,
+    __tsan_atomic16_fetch_xor fetch_xor16 fetch_xor Xor,
+    __tsan_atomic16_fetch_nand fetch_nand16 fetch_nand Update);
+
+atomics!(u32, AtomicU32, 4: __tsan_atomic32_load load32, __tsan_atomic32_store store32,
+    __tsan_atomic32_compare_exchange_strong compare_exchange32, __tsan_atomic32_compare_exchange_weak,
+    __tsan_atomic32_compare_exchange_val compare_exchange_value32,
+    __tsan_atomic32_exchange exchange32 swap Update,
+    __tsan_atomic32_fetch_add fetch_add32 fetch_add Add,
+    __tsan_atomic32_fetch_sub fetch_sub32 fetch_sub Add,
+    __tsan_atomic32_fetch_and fetch_and32 fetch_and And,
+    __tsan_atomic32_fetch_or fetch_or32 fetch_or Or,
+    __tsan_atomic32_fetch_xor fetch_xor32 fetch_xor Xor,
+    __tsan_atomic32_fetch_nand fetch_nand32 fetch_nand Update);
+
+atomics!(u64, AtomicU64, 8: __tsan_atomic64_load load64, __tsan_atomic64_store store64,
+    __tsan_atomic64_compare_exchange_strong compare_exchange64, __tsan_atomic64_compare_exchange_weak,
+    __tsan_atomic64_compare_exchange_val compare_exchange_value64,
+    __tsan_atomic64_exchange exchange64 swap Update,
+    __tsan_atomic64_fetch_add fetch_add64 fetch_add Add,
+    __tsan_atomic64_fetch_sub fetch_sub64 fetch_sub Add,
+    __tsan_atomic64_fetch_and fetch_and64 fetch_and And,
+    __tsan_atomic64_fetch_or fetch_or64 fetch_or Or,
+    __tsan_atomic64_fetch_xor fetch_xor64 fetch_xor Xor,
+    __tsan_atomic64_fetch_nand fetch_nand64 fetch_nand Update);
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_atomic_thread_fence(_order: c_int) {
+    core::sync::atomic::fence(SeqCst);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_atomic_signal_fence(_order: c_int) {
+    core::sync::atomic::compiler_fence(SeqCst);
+}

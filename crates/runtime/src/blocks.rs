@@ -1,0 +1,227 @@
+//! Functions and annotations as blocks: a stack per thread, nothing else until something is recorded inside.
+//!
+//! Two compilers' hooks end here. `-fsanitize=thread` calls `__tsan_func_entry` with the *caller's* return
+//! address, so that the function itself is known only by where the hook returns to; inlined functions have
+//! none. `-finstrument-functions` names the function and survives inlining.
+//!
+//! `longjmp`, and exceptions past functions without cleanup, leave without a word. So a frame keeps its stack
+//! pointer, and frames below the present one are dead.
+
+use core::arch::naked_asm;
+use core::ffi::{CStr, c_char};
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use crate::ring::{Block, LOW};
+use crate::thread::{self, FRAMES, Frame, Thread};
+use crate::{shadow, stream};
+
+/// The hook of `-fsanitize=thread`. Its stack pointer is that of the function, plus the return address.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+unsafe extern "C" fn __tsan_func_entry(caller: usize) {
+    naked_asm!("mov rsi, [rsp]", "lea rdx, [rsp + 8]", "jmp {}", sym function_entered)
+}
+
+unsafe extern "C" fn function_entered(caller: usize, inside: usize, stack: usize) {
+    enter((Block::Inside as u64) << 48 | inside as u64 & LOW, stack, caller);
+}
+
+/// Its counterpart. Compilers may jump here instead of calling: then it returns to the function's caller.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+unsafe extern "C" fn __tsan_func_exit() {
+    naked_asm!("mov rdi, [rsp]", "lea rsi, [rsp + 8]", "jmp {}", sym function_left)
+}
+
+unsafe extern "C" fn function_left(returns_to: usize, stack: usize) {
+    // SAFETY: the memory is this thread's.
+    let thread = unsafe { &mut *thread::current() };
+    let Some(innermost) = innermost(thread) else { return overflow_left(thread) };
+    if innermost.place != returns_to {
+        drop_dead(thread, stack);
+        leave_annotations(thread);
+    }
+    leave(thread);
+}
+
+/// An annotation ends with its function at the latest.
+#[inline(always)]
+fn leave_annotations(thread: &mut Thread) {
+    while let Some(frame) = innermost(thread)
+        && frame.block >> 48 == Block::Label as u64
+    {
+        leave(thread);
+    }
+}
+
+/// The hook of `-finstrument-functions`.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+unsafe extern "C" fn __cyg_profile_func_enter(function: usize, caller: usize) {
+    naked_asm!("lea rdx, [rsp + 8]", "jmp {}", sym named_function_entered)
+}
+
+unsafe extern "C" fn named_function_entered(function: usize, caller: usize, stack: usize) {
+    enter((Block::Function as u64) << 48 | function as u64 & LOW, stack, caller);
+}
+
+/// Its counterpart.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __cyg_profile_func_exit(function: usize, _caller: usize) {
+    // SAFETY: the memory is this thread's.
+    let thread = unsafe { &mut *thread::current() };
+    let Some(frame) = innermost(thread) else { return overflow_left(thread) };
+    let block = (Block::Function as u64) << 48 | function as u64 & LOW;
+    if frame.block != block {
+        leave_until(thread, block);
+    }
+    leave(thread);
+}
+
+/// Frames above the function that is left are dead, if it is there at all.
+#[cold]
+#[inline(never)]
+fn leave_until(thread: &mut Thread, block: u64) {
+    let open = thread.depth;
+    // SAFETY: the first `depth` frames are there.
+    let found = (0..open).rev().find(|&i| unsafe { (*thread.frames.add(i)).block } == block);
+    let Some(found) = found else {
+        // It was entered unseen: its leaving is made up for by an entry that is left at once.
+        thread.depth += 1;
+        return;
+    };
+    while thread.depth > found + 1 {
+        leave(thread);
+    }
+}
+
+/// The innermost open block, unless it is deeper than what is kept or there is none.
+#[inline(always)]
+fn innermost(thread: &Thread) -> Option<Frame> {
+    if thread.depth.wrapping_sub(1) < FRAMES {
+        // SAFETY: the first `depth` frames are there.
+        Some(unsafe { *thread.frames.add(thread.depth - 1) })
+    } else {
+        None
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn overflow_left(thread: &mut Thread) {
+    thread.depth = thread.depth.saturating_sub(1);
+}
+
+#[inline(always)]
+fn enter(block: u64, stack: usize, place: usize) {
+    let Some(thread) = Thread::recording() else { return };
+    if let Some(frame) = innermost(thread)
+        && frame.stack < stack
+    {
+        drop_dead(thread, stack);
+    }
+    let depth = thread.depth;
+    // First the room, then the frame: a signal handler in between takes the next.
+    thread.depth = depth + 1;
+    if depth < FRAMES {
+        // SAFETY: there is room for so many.
+        unsafe { thread.frames.add(depth).write(Frame { block, stack, place, key: thread.key }) };
+        thread.new_period();
+    }
+}
+
+/// Takes frames away that stand below `stack`: whatever was there has been left.
+#[cold]
+#[inline(never)]
+fn drop_dead(thread: &mut Thread, stack: usize) {
+    // On another stack (a signal's, a coroutine's) nothing can be said.
+    let known = |pointer: usize| (thread.stack_low..thread.stack_high).contains(&pointer);
+    if !known(stack) {
+        return;
+    }
+    while let Some(frame) = innermost(thread)
+        && frame.stack < stack
+        && (thread.stack_low..thread.stack_high).contains(&frame.stack)
+    {
+        leave(thread);
+    }
+}
+
+/// Leaves the innermost block.
+#[inline(always)]
+fn leave(thread: &mut Thread) {
+    let Some(frame) = innermost(thread) else { return overflow_left(thread) };
+    thread.depth -= 1;
+    if thread.announced > thread.depth {
+        thread.announced = thread.depth;
+        thread.ended += 1;
+    }
+    thread.key = frame.key.max(thread.received);
+}
+
+/// All blocks end with their thread.
+pub(crate) fn leave_all(thread: &mut Thread) {
+    while thread.depth > 0 {
+        leave(thread);
+    }
+}
+
+/// Labels whose text was recorded, by hash.
+static KNOWN_LABELS: [AtomicU64; 4096] = [const { AtomicU64::new(0) }; 4096];
+
+/// A new process has a new ring, which has no labels yet.
+pub(crate) fn forget_labels() {
+    KNOWN_LABELS.iter().for_each(|label| label.store(0, Ordering::Relaxed));
+}
+
+/// `ATOMVET_BEGIN` of `atomvet.h`.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+unsafe extern "C" fn atomvet_begin(label: *const c_char) {
+    naked_asm!("mov rsi, [rsp]", "lea rdx, [rsp + 8]", "jmp {}", sym annotation_entered)
+}
+
+unsafe extern "C" fn annotation_entered(label: *const c_char, place: usize, stack: usize) {
+    let Some(thread) = Thread::recording() else { return };
+    // SAFETY: the header asks for a string.
+    let text = if label.is_null() { b"" } else { unsafe { CStr::from_ptr(label) }.to_bytes() };
+    let hash = text.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    let hash = (hash ^ hash >> 48) & LOW | 1;
+    let known = &KNOWN_LABELS[hash as usize % KNOWN_LABELS.len()];
+    if known.load(Ordering::Acquire) != hash && shadow::enter(thread) {
+        stream::record_label(thread, hash, text);
+        known.store(hash, Ordering::Release);
+        thread.busy = 0;
+    }
+    enter((Block::Label as u64) << 48 | hash, stack, place);
+}
+
+/// `ATOMVET_END`: ends the innermost annotation, and whatever was left without a word inside it.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn atomvet_end() {
+    let Some(thread) = Thread::recording() else { return };
+    // SAFETY: the first `depth` frames are there.
+    let is_label = |i: &usize| unsafe { (*thread.frames.add(*i)).block } >> 48 == Block::Label as u64;
+    if let Some(found) = (0..thread.depth.min(FRAMES)).rev().find(is_label) {
+        while thread.depth > found {
+            leave(thread);
+        }
+    }
+}
+
+/// `ATOMVET_HINT_READ`: what is read until the counterpart decides nothing, because it is read again under a
+/// lock.
+#[unsafe(no_mangle)]
+extern "C" fn atomvet_hint_begin() {
+    // SAFETY: the memory is this thread's.
+    unsafe { (*thread::current()).ignoring += 1 };
+}
+
+/// The end of a hint read.
+#[unsafe(no_mangle)]
+extern "C" fn atomvet_hint_end() {
+    // SAFETY: the memory is this thread's.
+    unsafe { (*thread::current()).ignoring -= 1 };
+}

@@ -1,0 +1,157 @@
+//! The hooks for plain accesses. Each passes on where it was called from and is otherwise a leaf: two loads and
+//! two compares for an access that is covered.
+
+use core::arch::naked_asm;
+
+use crate::shadow::{self, Access};
+
+/// A hook is entered here, gets its return address as a further argument, and goes on in Rust.
+macro_rules! accesses {
+    ($($hook:ident $body:ident: $access:ident of $size:literal;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            unsafe extern "C" fn $hook(address: usize) {
+                naked_asm!("mov rsi, [rsp]", "jmp {}", sym $body)
+            }
+            extern "C" fn $body(address: usize, place: usize) {
+                shadow::access(Access::$access, address, $size, place);
+            }
+        )*
+    };
+}
+
+accesses! {
+    __tsan_read1 read1: Read of 1;
+    __tsan_read2 read2: Read of 2;
+    __tsan_read4 read4: Read of 4;
+    __tsan_read8 read8: Read of 8;
+    __tsan_write1 write1: Write of 1;
+    __tsan_write2 write2: Write of 2;
+    __tsan_write4 write4: Write of 4;
+    __tsan_write8 write8: Write of 8;
+    __tsan_volatile_read1 volatile_read1: Read of 1;
+    __tsan_volatile_read2 volatile_read2: Read of 2;
+    __tsan_volatile_read4 volatile_read4: Read of 4;
+    __tsan_volatile_read8 volatile_read8: Read of 8;
+    __tsan_volatile_write1 volatile_write1: Write of 1;
+    __tsan_volatile_write2 volatile_write2: Write of 2;
+    __tsan_volatile_write4 volatile_write4: Write of 4;
+    __tsan_volatile_write8 volatile_write8: Write of 8;
+    __tsan_vptr_read vptr_read: Read of 8;
+}
+
+/// Hooks for accesses that may cross a word.
+macro_rules! ranges {
+    ($($hook:ident $body:ident: $($access:ident),+ of $size:literal;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            unsafe extern "C" fn $hook(address: usize) {
+                naked_asm!("mov rsi, [rsp]", "jmp {}", sym $body)
+            }
+            extern "C" fn $body(address: usize, place: usize) {
+                $(shadow::access_range(Access::$access, address, $size, place);)+
+            }
+        )*
+    };
+}
+
+ranges! {
+    __tsan_read16 read16: Read of 16;
+    __tsan_write16 write16: Write of 16;
+    __tsan_volatile_read16 volatile_read16: Read of 16;
+    __tsan_volatile_write16 volatile_write16: Write of 16;
+    __tsan_unaligned_read1 unaligned_read1: Read of 1;
+    __tsan_unaligned_read2 unaligned_read2: Read of 2;
+    __tsan_unaligned_read4 unaligned_read4: Read of 4;
+    __tsan_unaligned_read8 unaligned_read8: Read of 8;
+    __tsan_unaligned_read16 unaligned_read16: Read of 16;
+    __tsan_unaligned_write1 unaligned_write1: Write of 1;
+    __tsan_unaligned_write2 unaligned_write2: Write of 2;
+    __tsan_unaligned_write4 unaligned_write4: Write of 4;
+    __tsan_unaligned_write8 unaligned_write8: Write of 8;
+    __tsan_unaligned_write16 unaligned_write16: Write of 16;
+    __tsan_unaligned_volatile_read1 unaligned_volatile_read1: Read of 1;
+    __tsan_unaligned_volatile_read2 unaligned_volatile_read2: Read of 2;
+    __tsan_unaligned_volatile_read4 unaligned_volatile_read4: Read of 4;
+    __tsan_unaligned_volatile_read8 unaligned_volatile_read8: Read of 8;
+    __tsan_unaligned_volatile_read16 unaligned_volatile_read16: Read of 16;
+    __tsan_unaligned_volatile_write1 unaligned_volatile_write1: Write of 1;
+    __tsan_unaligned_volatile_write2 unaligned_volatile_write2: Write of 2;
+    __tsan_unaligned_volatile_write4 unaligned_volatile_write4: Write of 4;
+    __tsan_unaligned_volatile_write8 unaligned_volatile_write8: Write of 8;
+    __tsan_unaligned_volatile_write16 unaligned_volatile_write16: Write of 16;
+    __tsan_read_write1 read_write1: Read, Write of 1;
+    __tsan_read_write2 read_write2: Read, Write of 2;
+    __tsan_read_write4 read_write4: Read, Write of 4;
+    __tsan_read_write8 read_write8: Read, Write of 8;
+    __tsan_read_write16 read_write16: Read, Write of 16;
+    __tsan_unaligned_read_write1 unaligned_read_write1: Read, Write of 1;
+    __tsan_unaligned_read_write2 unaligned_read_write2: Read, Write of 2;
+    __tsan_unaligned_read_write4 unaligned_read_write4: Read, Write of 4;
+    __tsan_unaligned_read_write8 unaligned_read_write8: Read, Write of 8;
+    __tsan_unaligned_read_write16 unaligned_read_write16: Read, Write of 16;
+}
+
+/// Hooks that are told the place.
+macro_rules! placed {
+    ($($hook:ident: $access:ident of $size:literal;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            extern "C" fn $hook(address: usize, place: usize) {
+                shadow::access_range(Access::$access, address, $size, place);
+            }
+        )*
+    };
+}
+
+placed! {
+    __tsan_read1_pc: Read of 1;
+    __tsan_read2_pc: Read of 2;
+    __tsan_read4_pc: Read of 4;
+    __tsan_read8_pc: Read of 8;
+    __tsan_read16_pc: Read of 16;
+    __tsan_write1_pc: Write of 1;
+    __tsan_write2_pc: Write of 2;
+    __tsan_write4_pc: Write of 4;
+    __tsan_write8_pc: Write of 8;
+    __tsan_write16_pc: Write of 16;
+}
+
+/// Hooks with two arguments.
+macro_rules! pairs {
+    ($($hook:ident $body:ident;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            unsafe extern "C" fn $hook(first: usize, second: usize) {
+                naked_asm!("mov rdx, [rsp]", "jmp {}", sym $body)
+            }
+        )*
+    };
+}
+
+pairs! {
+    __tsan_read_range __tsan_read_range_pc;
+    __tsan_write_range __tsan_write_range_pc;
+    __tsan_vptr_update vptr_update;
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_read_range_pc(address: usize, bytes: usize, place: usize) {
+    shadow::access_range(Access::Read, address, bytes, place);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_write_range_pc(address: usize, bytes: usize, place: usize) {
+    shadow::access_range(Access::Write, address, bytes, place);
+}
+
+/// An object gets its virtual table. Destructors set the one it has already: that changes nothing.
+unsafe extern "C" fn vptr_update(address: usize, table: usize, place: usize) {
+    // SAFETY: the object is being constructed or destroyed at this address.
+    if unsafe { *(address as *const usize) } != table {
+        shadow::access(Access::Write, address, 8, place);
+    }
+}
