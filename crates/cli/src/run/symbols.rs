@@ -330,8 +330,10 @@ fn demangle(name: &str) -> String {
     if let Ok(rust) = rustc_demangle::try_demangle(name) {
         return format!("{rust:#}");
     }
-    // What the compiler made of a function, by cloning or splitting it, is still that function.
-    let name = if name.starts_with("_Z") { name } else { name.split('.').next().unwrap_or(name) };
+    if !name.starts_with("_Z") {
+        // What the compiler made of a function, by cloning or splitting it, is still that function.
+        return name.split('.').next().filter(|start| !start.is_empty()).unwrap_or(name).to_owned();
+    }
     let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
     cpp_demangle::Symbol::new(name)
         .ok()
