@@ -77,7 +77,8 @@ pub struct Slot {
     pub turn: AtomicU64,
     /// [`Kind`] (8 bits), size (8), address or another operand (48).
     pub what: AtomicU64,
-    /// How many announced blocks ended before this event (16 bits); where it happened (48).
+    /// How many announced blocks are open around this event, without one that it announces itself (16 bits); where it
+    /// happened (48).
     pub place: AtomicU64,
     /// A block that begins before this event, see [`Block`]; for some kinds, another operand.
     pub block: AtomicU64,

@@ -12,17 +12,18 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst};
 
 use crate::ring::Kind;
-use crate::shadow::{self, Access};
+use crate::shadow::{self, Access, Need};
 use crate::stream;
 use crate::thread::{self, Thread};
 
 /// A load.
 #[inline(always)]
 fn load<T>(address: usize, size: usize, place: usize, load: impl Fn() -> T) -> T {
-    // SAFETY: the memory is this thread's.
-    let thread = unsafe { &mut *thread::current() };
     let value = load();
-    if size <= 8 && shadow::is_covered(thread, Access::Read, address, size) {
+    if let Some(thread) = thread::current()
+        && size <= 8
+        && shadow::is_covered(thread, Access::Read, address, size)
+    {
         thread.seen += 1;
         return value;
     }
@@ -75,7 +76,7 @@ fn parts(address: usize, size: usize) -> impl Iterator<Item = usize> {
 fn take_over(thread: &mut Thread, access: Access, address: usize, size: usize) -> bool {
     let mut news = false;
     for part in parts(address, size) {
-        news |= shadow::take_over(thread, access, part, size.min(8));
+        news |= shadow::take_over(thread, access, part, size.min(8)) != Need::None;
     }
     news
 }
@@ -205,4 +206,122 @@ extern "C" fn __tsan_atomic_thread_fence(_order: c_int) {
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_atomic_signal_fence(_order: c_int) {
     core::sync::atomic::compiler_fence(SeqCst);
+}
+
+/// 16 bytes that are changed as one. Stable Rust has no such type, so the instruction is called by its name.
+#[repr(C, align(16))]
+struct Wide([u64; 2]);
+
+type Halves = u128;
+
+/// Puts `new` there if `expected` is there; returns what was there.
+#[inline(always)]
+fn compare_exchange_wide(address: &Wide, expected: Halves, new: Halves) -> Halves {
+    let (low, high): (u64, u64);
+    // SAFETY: the caller's object, aligned as the instruction demands. `rbx` is the compiler's and put back.
+    unsafe {
+        core::arch::asm!(
+            "xchg rsi, rbx",
+            "lock cmpxchg16b [rdi]",
+            "mov rbx, rsi",
+            in("rdi") address,
+            inout("rsi") new as u64 => _,
+            in("rcx") (new >> 64) as u64,
+            inout("rax") expected as u64 => low,
+            inout("rdx") (expected >> 64) as u64 => high,
+            options(nostack),
+        );
+    }
+    Halves::from(high) << 64 | Halves::from(low)
+}
+
+/// Does something to 16 bytes, as often as it takes; returns what was there.
+#[inline(always)]
+fn update_wide(address: &Wide, change: impl Fn(Halves) -> Halves) -> Halves {
+    let mut seen = compare_exchange_wide(address, 0, 0);
+    loop {
+        let found = compare_exchange_wide(address, seen, change(seen));
+        if found == seen {
+            return seen;
+        }
+        seen = found;
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_atomic128_load(address: &Wide, _order: c_int) -> Halves {
+    recorded(Access::Read, &raw const *address as usize, 16, 0, || {
+        (compare_exchange_wide(address, 0, 0), Kind::Read)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_atomic128_store(address: &Wide, value: Halves, _order: c_int) {
+    recorded(Access::Write, &raw const *address as usize, 16, 0, || {
+        (update_wide(address, |_| value), Kind::Write)
+    });
+}
+
+macro_rules! wide_updates {
+    ($($hook:ident $kind:ident |$old:ident, $value:ident| $new:expr;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            extern "C" fn $hook(address: &Wide, $value: Halves, _order: c_int) -> Halves {
+                recorded(Access::Write, &raw const *address as usize, 16, 0, || {
+                    (update_wide(address, |$old| $new), Kind::$kind)
+                })
+            }
+        )*
+    };
+}
+
+wide_updates! {
+    __tsan_atomic128_exchange Update |_old, value| value;
+    __tsan_atomic128_fetch_add Add |old, value| old.wrapping_add(value);
+    __tsan_atomic128_fetch_sub Add |old, value| old.wrapping_sub(value);
+    __tsan_atomic128_fetch_and And |old, value| old & value;
+    __tsan_atomic128_fetch_or Or |old, value| old | value;
+    __tsan_atomic128_fetch_xor Xor |old, value| old ^ value;
+    __tsan_atomic128_fetch_nand Update |old, value| !(old & value);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_atomic128_compare_exchange_val(
+    address: &Wide,
+    expected: Halves,
+    new: Halves,
+    _order: c_int,
+    _failure: c_int,
+) -> Halves {
+    let succeeds = compare_exchange_wide(address, 0, 0) == expected;
+    let access = if succeeds { Access::Write } else { Access::Read };
+    recorded(access, &raw const *address as usize, 16, 0, || {
+        let found = compare_exchange_wide(address, expected, new);
+        (found, if found == expected { Kind::Update } else { Kind::Read })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_atomic128_compare_exchange_strong(
+    address: &Wide,
+    expected: &mut Halves,
+    new: Halves,
+    order: c_int,
+    failure: c_int,
+) -> c_int {
+    let found = __tsan_atomic128_compare_exchange_val(address, *expected, new, order, failure);
+    let done = found == *expected;
+    *expected = found;
+    c_int::from(done)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_atomic128_compare_exchange_weak(
+    address: &Wide,
+    expected: &mut Halves,
+    new: Halves,
+    order: c_int,
+    failure: c_int,
+) -> c_int {
+    __tsan_atomic128_compare_exchange_strong(address, expected, new, order, failure)
 }

@@ -11,7 +11,7 @@ use core::arch::naked_asm;
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use crate::ring::{Block, LOW};
+use crate::ring::{Block, Kind, LOW};
 use crate::thread::{self, FRAMES, Frame, Thread};
 use crate::{shadow, stream};
 
@@ -34,8 +34,7 @@ unsafe extern "C" fn __tsan_func_exit() {
 }
 
 unsafe extern "C" fn function_left(returns_to: usize, stack: usize) {
-    // SAFETY: the memory is this thread's.
-    let thread = unsafe { &mut *thread::current() };
+    let Some(thread) = thread::current() else { return };
     let Some(innermost) = innermost(thread) else { return overflow_left(thread) };
     if innermost.place != returns_to {
         drop_dead(thread, stack);
@@ -68,8 +67,7 @@ unsafe extern "C" fn named_function_entered(function: usize, caller: usize, stac
 /// Its counterpart.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __cyg_profile_func_exit(function: usize, _caller: usize) {
-    // SAFETY: the memory is this thread's.
-    let thread = unsafe { &mut *thread::current() };
+    let Some(thread) = thread::current() else { return };
     let Some(frame) = innermost(thread) else { return overflow_left(thread) };
     let block = (Block::Function as u64) << 48 | function as u64 & LOW;
     if frame.block != block {
@@ -124,9 +122,27 @@ fn enter(block: u64, stack: usize, place: usize) {
     // First the room, then the frame: a signal handler in between takes the next.
     thread.depth = depth + 1;
     if depth < FRAMES {
-        // SAFETY: there is room for so many.
-        unsafe { thread.frames.add(depth).write(Frame { block, stack, place, key: thread.key }) };
+        let key = thread.key;
         thread.new_period();
+        // SAFETY: there is room for so many.
+        unsafe {
+            let (entered, bare_count) = (thread.key, thread.bare_count);
+            thread.frames.add(depth).write(Frame { block, stack, place, key, entered, bare_count });
+        }
+        if depth == 1 && thread.introduced == 0 {
+            introduce(thread);
+        }
+    }
+}
+
+/// A thread that works on its own for ever would never be heard of: the first block that it leaves again is announced.
+#[cold]
+#[inline(never)]
+fn introduce(thread: &mut Thread) {
+    thread.introduced = 1;
+    if shadow::enter(thread) {
+        stream::record(thread, Kind::Nothing, 0, 0, 0);
+        thread.busy = 0;
     }
 }
 
@@ -154,9 +170,9 @@ fn leave(thread: &mut Thread) {
     thread.depth -= 1;
     if thread.announced > thread.depth {
         thread.announced = thread.depth;
-        thread.ended += 1;
     }
     thread.key = frame.key.max(thread.received);
+    thread.bare_count = thread.bare_count.min(frame.bare_count);
 }
 
 /// All blocks end with their thread.
@@ -215,13 +231,15 @@ unsafe extern "C" fn atomvet_end() {
 /// lock.
 #[unsafe(no_mangle)]
 extern "C" fn atomvet_hint_begin() {
-    // SAFETY: the memory is this thread's.
-    unsafe { (*thread::current()).ignoring += 1 };
+    if let Some(thread) = Thread::recording() {
+        thread.ignoring += 1;
+    }
 }
 
 /// The end of a hint read.
 #[unsafe(no_mangle)]
 extern "C" fn atomvet_hint_end() {
-    // SAFETY: the memory is this thread's.
-    unsafe { (*thread::current()).ignoring -= 1 };
+    if let Some(thread) = thread::current() {
+        thread.ignoring = thread.ignoring.saturating_sub(1);
+    }
 }

@@ -34,6 +34,12 @@ impl Spin {
         }
     }
 
+    /// Takes it if nobody has it.
+    #[inline(always)]
+    pub(crate) fn try_lock(&self) -> bool {
+        self.0.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
     #[inline(always)]
     pub(crate) fn unlock(&self) {
         self.0.store(0, Ordering::Release);

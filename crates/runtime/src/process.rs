@@ -6,7 +6,7 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use crate::ring::{DIRECTORY, FILE_BYTES, Header, MAGIC};
-use crate::thread::{self, Thread};
+use crate::thread;
 use crate::{blocks, interpose, real, shadow, stream, sys};
 
 static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
@@ -215,13 +215,11 @@ extern "C" fn after_fork() {
     PATHS.reset();
     thread::restart_serials();
     blocks::forget_labels();
-    // SAFETY: the memory is this thread's.
-    let thread = unsafe { &mut *thread::current() };
-    thread.busy = 0;
-    if !open_ring() {
-        return;
-    }
-    if let Some(thread) = Thread::recording() {
+    let thread = thread::current();
+    if open_ring()
+        && let Some(thread) = thread
+    {
+        thread.busy = 0;
         thread.start_over();
     }
 }

@@ -1,47 +1,61 @@
 //! The filter: which accesses need no record. Nearly all.
 //!
-//! For every 8 bytes of the program's memory there are four words, in four planes; a thread uses the plane of
-//! its index modulo 4. A word says which bytes its thread has recorded as read and as written, in which
-//! period, with no conflicting access of another thread since:
+//! For every 8 bytes of the program's memory there are eight words, in eight planes: four for reads and four for
+//! writes. A thread uses the pair of its index modulo 4. A word says which bytes its thread has read, or written, in
+//! which period, with no conflicting access of another thread since. (Who writes has also read.)
 //!
 //! ```text
-//! word = index (14) | period (32) | foreign (1) | own (1) | written bytes (8) | read bytes (8)
+//! word = index (14) | period (32) | unused (6) | foreign (1) | past (1) | late (1) | not used (1) | bytes (8)
 //! ```
 //!
-//! An access that its thread's own word covers changes no verdict, because all blocks that are open now were
-//! open when the record was made, nothing was received since (`thread.rs`), and so the record stands for it.
-//! That costs two loads and two compares, no store, no lock.
+//! **Covered.** An access that the thread's own word covers in the current period changes no verdict: all blocks that
+//! are open now were open at the first such access, and nothing was received since (`thread.rs`). That costs two
+//! loads and two compares, no store, no lock.
 //!
-//! Any other access takes the lock of its stripe, takes away from the others' words what conflicts with it, and is
-//! recorded under the lock, which makes the order of records the order of conflicting accesses.
+//! **Late.** If the word covers the access in an earlier period only, a record would matter only to a conflicting access
+//! of another thread that is yet to come. So the thread notes the new period in its word, marked *late*, and goes
+//! on: one store. A conflicting access that finds the mark makes the record first, on behalf of the other thread,
+//! if that is still in the block and has received nothing since; then it stands for the access exactly. If not,
+//! the record is left out. What it would have ordered is then ordered by the synchronisation between the two accesses;
+//! only if there was none, in a program with a data race, is an order lost. Accesses that no lock protects are the ones
+//! that race, so the first few of them are recorded before their thread receives something (`bare`).
 //!
-//! The two flags remember writes that the bytes no longer show: `own`, the word's thread wrote here once;
-//! `foreign`, somebody did who had to share the word. They decide only whether an access receives something from
-//! another thread and so begins a period; to believe so in error costs a record and is otherwise harmless.
+//! The same is done with an access that conflicts with nothing that its thread has not heard of: it cannot be the
+//! end of an order that matters, only the start of one.
+//!
+//! **Recorded.** Any other access takes the lock of its stripe, takes away from the others' words what conflicts with it, and
+//! is recorded under the lock, which makes the order of records the order of conflicting accesses.
+//!
+//! Two flags remember what the bytes no longer show: `past`, the word's thread wrote here once; `foreign`, somebody did
+//! something here who had to share the word. They decide only whether an access receives something from another
+//! thread and so begins a period; to believe so in error is harmless.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::lock::Spin;
 use crate::ring::Kind;
-use crate::thread::{self, Thread};
-use crate::{stream, sys};
+use crate::stream::{self, Late};
+use crate::sys;
+use crate::thread::{self, BARE, Bare, FRAMES, HEARD, RECENT, Thread};
 
-/// Addresses are told apart by this many bits: programs, heaps, libraries and stacks of Linux do not meet.
-const ADDRESS_BITS: u32 = 44;
+/// Addresses are told apart by this many bits.
+const ADDRESS_BITS: u32 = 43;
 const PLANE_BYTES: usize = 1 << ADDRESS_BITS;
+/// Planes for reads; as many for writes follow.
 const PLANES: usize = 4;
-const WORD_OFFSET: usize = PLANE_BYTES - 8;
+const TO_WRITES: usize = PLANE_BYTES * PLANES;
 
 const STRIPES: usize = 1024;
 static STRIPE_LOCKS: [Spin; STRIPES] = [const { Spin::new() }; STRIPES];
 
 static mut BASE: usize = 0;
 
-const READ_BYTES: u64 = 0xff;
-const WRITTEN_BYTES: u64 = 0xff00;
-const OWN: u64 = 1 << 16;
-const FOREIGN: u64 = 1 << 17;
-const WRITES_BEFORE: u64 = WRITTEN_BYTES | OWN | FOREIGN;
+const BYTES: u64 = 0xff;
+const LATE: u64 = 1 << 9;
+const PAST: u64 = 1 << 10;
+const FOREIGN: u64 = 1 << 11;
+/// All of a word that says when.
+const WHEN: u64 = !(thread::STEP - 1);
 
 /// How memory is accessed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,58 +64,163 @@ pub(crate) enum Access {
     Write,
 }
 
+impl Access {
+    #[inline(always)]
+    fn kind(self) -> Kind {
+        match self {
+            Access::Read => Kind::Read,
+            Access::Write => Kind::Write,
+        }
+    }
+
+    #[inline(always)]
+    fn plane(self, reads: usize) -> usize {
+        match self {
+            Access::Read => reads,
+            Access::Write => reads + TO_WRITES,
+        }
+    }
+}
+
 /// Reserves the planes. False if the address space is too small.
 pub(crate) fn reserve() -> bool {
-    let base = sys::reserve(PLANE_BYTES * PLANES);
+    let base = sys::reserve(PLANE_BYTES * PLANES * 2);
     // SAFETY: called once, before any thread records.
     unsafe { BASE = base as usize };
     !base.is_null()
 }
 
-/// Where the words of a thread are.
+/// Where the words for the reads of a thread are.
 pub(crate) fn plane(index: usize) -> usize {
     // SAFETY: written once, before any thread records.
     unsafe { BASE + index % PLANES * PLANE_BYTES }
 }
 
-/// Which bits of a word an access of `size` bytes at `address` needs.
+/// Which bytes of a word an access of `size` bytes at `address` is about.
 #[inline(always)]
-fn needed(access: Access, address: usize, size: usize) -> u64 {
-    let bytes = ((1u64 << size) - 1) << (address & 7);
-    match access {
-        Access::Read => bytes,
-        Access::Write => bytes << 8,
-    }
+fn bytes_of(address: usize, size: usize) -> u64 {
+    ((1u64 << size) - 1) << (address & 7)
 }
 
+/// The word of a plane for an address. Linux puts programs and heaps at 0x55… or 0x56…, or low, and libraries and
+/// stacks at 0x7e… or 0x7f…; one bit from above keeps those apart in the bits that are left.
+///
 /// # Safety
 /// The plane is one of the reserved ones.
 #[inline(always)]
 unsafe fn word(plane: usize, address: usize) -> &'static AtomicU64 {
-    // SAFETY: every masked address is inside a plane.
-    unsafe { &*((plane + (address & WORD_OFFSET)) as *const AtomicU64) }
+    let offset = (address ^ address >> 3 & 1 << (ADDRESS_BITS - 1)) & (PLANE_BYTES - 8);
+    // SAFETY: every such offset is inside a plane.
+    unsafe { &*((plane + offset) as *const AtomicU64) }
 }
 
 /// Whether a record covers this access of at most 8 bytes within one word.
 #[inline(always)]
 pub(crate) fn is_covered(thread: &Thread, access: Access, address: usize, size: usize) -> bool {
-    if thread.plane == 0 {
-        return false;
-    }
-    // SAFETY: the plane is set.
-    let record = unsafe { word(thread.plane, address) }.load(Ordering::Relaxed);
-    thread::is_since(record, thread.key) && !record & needed(access, address, size) == 0
+    // SAFETY: threads have a plane.
+    let record = unsafe { word(access.plane(thread.plane), address) }.load(Ordering::Relaxed);
+    thread::is_since(record, thread.key) && !record & bytes_of(address, size) == 0
 }
 
 /// The compiler's hook for an access that does not cross a word.
 #[inline(always)]
 pub(crate) fn access(access: Access, address: usize, size: usize, place: usize) {
-    // SAFETY: the memory is this thread's.
-    let thread = unsafe { &mut *thread::current() };
+    let Some(thread) = thread::current() else { return record(access, address, size, place) };
     thread.seen += 1;
-    if !is_covered(thread, access, address, size) {
-        record(access, address, size, place);
+    let bytes = bytes_of(address, size);
+    // SAFETY: threads have a plane.
+    let own = unsafe { word(access.plane(thread.plane), address) };
+    let known = own.load(Ordering::Relaxed);
+    if thread::is_since(known, thread.key) && !known & bytes == 0 {
+        return;
     }
+    // Exactly these bytes: a period is kept for all bytes of a word together.
+    if thread::is_since(known, thread.birth) && known & BYTES == bytes {
+        if thread.ignoring != 0 {
+            return;
+        }
+        if access == Access::Read {
+            own.store(thread.key | LATE | known & FOREIGN | bytes, Ordering::Relaxed);
+            remember(thread, access, address, size, place);
+            return;
+        }
+        return write_late(thread, own, known, bytes, address, size, place);
+    }
+    record(access, address, size, place);
+}
+
+/// Keeps what is needed to record a late access after all.
+#[inline(always)]
+fn remember(thread: &mut Thread, access: Access, address: usize, size: usize, place: usize) {
+    thread.recent[(address >> 3) % RECENT] = (address & !7, place);
+    let count = thread.bare_count as usize;
+    if count < BARE && thread.locks == 0 && thread.depth > 0 {
+        let (key, writes) = (thread.key, access == Access::Write);
+        thread.bare[count] = Bare { address, place, key, size: size as u32, writes };
+        thread.bare_count += 1;
+    }
+}
+
+/// Before the thread receives something: late accesses that no lock protected, and that may race, are recorded
+/// while they can be.
+#[inline]
+pub(crate) fn record_bare(thread: &mut Thread) {
+    if thread.bare_count > 0 {
+        record_some_bare(thread);
+    }
+}
+
+#[inline(never)]
+fn record_some_bare(thread: &mut Thread) {
+    for i in 0..thread.bare_count as usize {
+        let Bare { address, place, key, size, writes } = thread.bare[i];
+        let stripe = stripe(address);
+        // Another stripe may be held, so there is no waiting.
+        if key < thread.received || !stripe.try_lock() {
+            continue;
+        }
+        let access = if writes { Access::Write } else { Access::Read };
+        // SAFETY: threads have a plane.
+        let own = unsafe { word(access.plane(thread.plane), address) };
+        let known = own.load(Ordering::Relaxed);
+        if known & (WHEN | LATE) == key | LATE && !known & bytes_of(address, size as usize) == 0 {
+            own.store(known & !LATE, Ordering::Relaxed);
+            stream::record(thread, access.kind(), size as u8, address as u64, place);
+        }
+        stripe.unlock();
+    }
+    thread.bare_count = 0;
+}
+
+/// A write that only a word of an earlier period covers. Another thread may have noted a late read at the same moment as
+/// this one was recorded, so the others' words are looked at first.
+#[inline(never)]
+fn write_late(
+    thread: &mut Thread,
+    own: &AtomicU64,
+    known: u64,
+    bytes: u64,
+    address: usize,
+    size: usize,
+    place: usize,
+) {
+    let mine = thread.plane;
+    let others = (0..PLANES).map(plane).filter(|&other| other != mine);
+    // SAFETY: reserved planes.
+    let mut conflicts = others.map(|other| unsafe { word(other, address) }.load(Ordering::Relaxed) & bytes);
+    if conflicts.any(|conflict| conflict != 0) {
+        return record(Access::Write, address, size, place);
+    }
+    own.store(thread.key | LATE | known & (PAST | FOREIGN) | bytes, Ordering::Relaxed);
+    // SAFETY: threads have a plane.
+    let reads = unsafe { word(mine, address) };
+    let read = reads.load(Ordering::Relaxed);
+    if !(thread::is_since(read, thread.key) && !read & bytes == 0) {
+        // What it covers besides is given up, unless it is of this period.
+        let kept = if thread::is_since(read, thread.key) { read & (BYTES | LATE) } else { LATE };
+        reads.store(thread.key | kept | read & FOREIGN | bytes, Ordering::Relaxed);
+    }
+    remember(thread, Access::Write, address, size, place);
 }
 
 /// An access of any length. Large ones are many of small ones.
@@ -129,9 +248,10 @@ fn record(access: Access, address: usize, size: usize, place: usize) {
     }
     let stripe = stripe(address);
     stripe.lock();
-    if take_over(thread, access, address, size) {
-        let kind = if access == Access::Read { Kind::Read } else { Kind::Write };
-        stream::record(thread, kind, size as u8, address as u64, place);
+    match take_over(thread, access, address, size) {
+        Need::None => {}
+        Need::Late => mark_late(thread, access, address, size, place),
+        Need::Record => stream::record(thread, access.kind(), size as u8, address as u64, place),
     }
     stripe.unlock();
     thread.busy = 0;
@@ -156,127 +276,253 @@ pub(crate) fn stripe(address: usize) -> &'static Spin {
     &STRIPE_LOCKS[(address >> 3) % STRIPES]
 }
 
-/// Under the lock of the stripe: whether the access needs a record; if so, it is noted as recorded, and what
-/// conflicts with it in the words of others is no longer.
+/// Under the lock of the stripe: what becomes of an access. It is noted, and what conflicts with it in the words of
+/// others is no longer.
 #[inline(always)]
-pub(crate) fn take_over(thread: &mut Thread, access: Access, address: usize, size: usize) -> bool {
-    let needed_bits = needed(access, address, size);
-    let bytes = needed(Access::Read, address, size);
-    // SAFETY: threads that record have a plane.
-    let own_word = unsafe { word(thread.plane, address) };
-    let own = own_word.load(Ordering::Relaxed);
-    let mine = thread::is_since(own, thread.birth);
-    let covered_once = mine && !own & needed_bits == 0;
-    if covered_once && thread::is_since(own, thread.key) {
-        return false;
+pub(crate) fn take_over(thread: &mut Thread, access: Access, address: usize, size: usize) -> Need {
+    let bytes = bytes_of(address, size);
+    // SAFETY: threads have a plane.
+    let own = unsafe { word(access.plane(thread.plane), address) }.load(Ordering::Relaxed);
+    let covered_once = thread::is_since(own, thread.birth) && !own & bytes == 0;
+    if covered_once && thread::is_since(own, thread.key) && own & LATE == 0 {
+        return Need::None;
     }
-    let conflicting = match access {
-        Access::Read => bytes << 8,
-        Access::Write => bytes | bytes << 8,
-    };
     let mut receives = false;
-    let my_plane = thread.plane;
     for index in 0..PLANES {
-        let other_plane = plane(index);
-        if other_plane == my_plane {
-            continue;
-        }
-        // SAFETY: `plane` gives reserved ones.
-        let other_word = unsafe { word(other_plane, address) };
-        let other = other_word.load(Ordering::Relaxed);
-        if other == 0 {
-            continue;
-        }
-        receives |= conflicts(thread, other, conflicting, access);
-        if other & conflicting != 0 {
-            other_word.store(without(other, conflicting, access), Ordering::Relaxed);
-        }
+        receives |= take_from(thread, access, plane(index), address, bytes);
     }
-    let mut flags = 0;
-    if mine {
-        flags |= own & (FOREIGN | OWN);
-        if own & WRITTEN_BYTES != 0 {
-            flags |= OWN;
-        }
-    } else if own != 0 {
-        receives |= conflicts(thread, own, conflicting, access);
-        if own & WRITES_BEFORE != 0 {
-            flags |= FOREIGN;
-        }
-    }
-    if receives && !covered_once {
+    receives &= !covered_once;
+    if receives {
+        record_bare(thread);
         thread.receive();
     }
-    let kept = if thread::is_since(own, thread.key) { own & (READ_BYTES | WRITTEN_BYTES) } else { 0 };
-    own_word.store(thread.key | flags | kept | needed_bits | bytes, Ordering::Relaxed);
+    note(thread, Access::Read, address, bytes);
+    if access == Access::Write {
+        note(thread, Access::Write, address, bytes);
+    }
+    if receives { Need::Record } else { Need::Late }
+}
+
+/// What an access needs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// Nothing: it is covered.
+    None,
+    /// A record only if another thread asks for it.
+    Late,
+    /// A record.
+    Record,
+}
+
+/// Marks an access as late that was just noted as recorded.
+#[inline(always)]
+fn mark_late(thread: &mut Thread, access: Access, address: usize, size: usize, place: usize) {
+    // SAFETY: threads have a plane.
+    let (reads, writes) = unsafe { (word(thread.plane, address), word(thread.plane + TO_WRITES, address)) };
+    for (own, concerned) in [(reads, true), (writes, access == Access::Write)] {
+        if concerned {
+            own.store(own.load(Ordering::Relaxed) | LATE, Ordering::Relaxed);
+        }
+    }
+    remember(thread, access, address, size, place);
+}
+
+/// Takes from another plane what conflicts with an access; whether the access receives something by that.
+fn take_from(thread: &mut Thread, access: Access, other: usize, address: usize, bytes: u64) -> bool {
+    // SAFETY: `plane` gives reserved ones.
+    let (reads, writes) = unsafe { (word(other, address), word(other + TO_WRITES, address)) };
+    let birth = thread.birth;
+    let not_mine = |word: &AtomicU64| {
+        let word = word.load(Ordering::Relaxed);
+        if thread::is_since(word, birth) { 0 } else { word }
+    };
+    let (read, written) = (not_mine(reads), not_mine(writes));
+    if read | written == 0 {
+        return false;
+    }
+    if other == thread.plane {
+        // This thread needs the words for itself: what is late in them is recorded while it can be.
+        for (word, access) in [(written, Access::Write), (read, Access::Read)] {
+            if word & LATE != 0 {
+                act_for(word, access, address, word & BYTES);
+            }
+        }
+    }
+    let mut receives = written & (bytes | PAST | FOREIGN) != 0 && is_news(thread, written);
+    let conflict = written & bytes;
+    if conflict != 0 {
+        let late = written & LATE != 0 && act_for(written, Access::Write, address, conflict);
+        if !late && access == Access::Write && read & LATE != 0 {
+            act_for(read, Access::Read, address, read & bytes);
+        }
+        writes.store(
+            match access {
+                Access::Read => written & !bytes | PAST,
+                Access::Write => left(written, bytes),
+            },
+            Ordering::Relaxed,
+        );
+    } else if access == Access::Write && read & LATE != 0 {
+        act_for(read, Access::Read, address, read & bytes);
+    }
+    if access == Access::Write && read & (bytes | FOREIGN) != 0 {
+        receives |= is_news(thread, read);
+        reads.store(left(read, bytes), Ordering::Relaxed);
+    }
+    receives
+}
+
+/// What a write leaves of another's word. All that came before comes before the write now, and who comes after the
+/// write need not know it; a write of the whole word leaves nothing at all.
+#[inline(always)]
+fn left(word: u64, bytes: u64) -> u64 {
+    let left = word & !bytes;
+    if bytes == BYTES || left & (BYTES | PAST | FOREIGN) == 0 { 0 } else { left }
+}
+
+/// Whether the thread has not heard of the period that another's word tells of, nor comes after it by its creation.
+/// Now it has.
+#[inline(always)]
+fn is_news(thread: &mut Thread, other: u64) -> bool {
+    let by_creator = other >= thread.parent_birth && other < thread.parent_last;
+    if by_creator && other & FOREIGN == 0 {
+        return false;
+    }
+    let when = other & WHEN;
+    let heard = &mut thread.heard[thread::index_of(other) % HEARD];
+    if thread::index_of(*heard) == thread::index_of(when) && *heard >= when && other & FOREIGN == 0 {
+        return false;
+    }
+    *heard = when;
     true
 }
 
-/// Whether an access is ordered after what another thread's word tells, in a way that is news to `thread`.
+/// Notes an access as recorded in the thread's own word.
 #[inline(always)]
-fn conflicts(thread: &Thread, other: u64, conflicting: u64, access: Access) -> bool {
-    let before = match access {
-        Access::Read => WRITTEN_BYTES & conflicting | OWN | FOREIGN,
-        Access::Write => conflicting | OWN | FOREIGN,
-    };
-    if other & before == 0 {
-        return false;
+fn note(thread: &Thread, access: Access, address: usize, bytes: u64) {
+    // SAFETY: threads have a plane.
+    let own = unsafe { word(access.plane(thread.plane), address) };
+    let known = own.load(Ordering::Relaxed);
+    let mut noted = thread.key | bytes;
+    if thread::is_since(known, thread.birth) {
+        noted |= known & (PAST | FOREIGN);
+        if access == Access::Write && known & BYTES != 0 {
+            noted |= PAST;
+        }
+        if thread::is_since(known, thread.key) {
+            let others = known & BYTES & !bytes;
+            noted |= others | if others == 0 { 0 } else { known & LATE };
+        }
+    } else if known != 0 {
+        noted |= FOREIGN;
     }
-    // What the creator did before the creation is no news.
-    let by_creator = other >= thread.parent_birth && other < thread.parent_last;
-    other & FOREIGN != 0 || !by_creator
+    own.store(noted, Ordering::Relaxed);
 }
 
-/// What is left of another's word.
-#[inline(always)]
-fn without(other: u64, conflicting: u64, access: Access) -> u64 {
-    match access {
-        Access::Read => other & !conflicting | OWN,
-        Access::Write => {
-            let left = other & !conflicting;
-            if left & (READ_BYTES | WRITTEN_BYTES | OWN | FOREIGN) == 0 { 0 } else { left }
+/// Records a late access on behalf of the thread that made it, if that is still where it was. True if so.
+///
+/// The other thread goes on meanwhile, so what is read here may be torn. It is believed only if nothing has changed
+/// before and after. Should the other thread make the same announcement at this moment, that begins another instance
+/// of the block: every record says how many blocks are open around it, so that nothing worse can come of it.
+#[cold]
+#[inline(never)]
+fn act_for(late: u64, access: Access, address: usize, bytes: u64) -> bool {
+    if bytes == 0 {
+        return false;
+    }
+    let when = late & WHEN;
+    let other = thread::of_index(thread::index_of(late));
+    if other.is_null() {
+        return false;
+    }
+    /// How far down the blocks are looked through for the one of the access.
+    const DEPTH: usize = 64;
+    // SAFETY: what is known about threads lives for ever; every field is read on its own, as it is at some moment.
+    unsafe {
+        let now = || {
+            let read = |field: *const u64| field.read_volatile();
+            (
+                read(&raw const (*other).newest),
+                read((&raw const (*other).depth).cast()),
+                read(&raw const (*other).key),
+            )
+        };
+        let before = now();
+        let (_, depth, key) = before;
+        let depth = (depth as usize).min(FRAMES);
+        let frames = (*other).frames;
+        let open = if key == when {
+            Some(depth)
+        } else {
+            (depth.saturating_sub(DEPTH)..depth).rev().find(|&i| (*frames.add(i)).key == when)
+        };
+        let announced = (&raw const (*other).announced).read_volatile();
+        let received = (&raw const (*other).received).read_volatile();
+        let birth = (&raw const (*other).birth).read_volatile();
+        let Some(open) = open.filter(|&open| announced <= open) else { return false };
+        if received > when || birth > when || now() != before {
+            return false;
+        }
+        let (at, place) = (&raw const (*other).recent[(address >> 3) % RECENT]).read_volatile();
+        let late = Late {
+            serial: (*other).serial,
+            frames,
+            announced,
+            open,
+            kind: access.kind(),
+            place: if at == address & !7 { place } else { 0 },
+        };
+        stream::record_late(&late, address & !7, bytes as u8);
+        if open > announced {
+            let said = ((*frames.add(open - 1)).entered, open);
+            (&raw const (*other).announced_by_other).cast_mut().write_volatile(said);
         }
     }
+    true
 }
 
 /// Memory begins a new life: no word speaks of it any more.
 pub(crate) fn forget(address: usize, bytes: usize) {
     const PAGE: usize = 4096;
+    const LARGE: usize = 16 * PAGE;
     let (start, end) = (address & !7, (address + bytes + 7) & !7);
-    let large = 16 * PAGE;
     let (first_page, last_page) = ((start + PAGE - 1) & !(PAGE - 1), end & !(PAGE - 1));
-    for index in 0..PLANES {
-        let plane = plane(index);
+    for plane in planes() {
         let clear = |from: usize, to: usize| {
             for address in (from..to).step_by(8) {
-                // SAFETY: `plane` gives reserved ones.
+                // SAFETY: a reserved plane.
                 let word = unsafe { word(plane, address) };
                 if word.load(Ordering::Relaxed) != 0 {
                     word.store(0, Ordering::Relaxed);
                 }
             }
         };
-        if bytes < large {
+        if bytes < LARGE {
             clear(start, end);
         } else {
             clear(start, first_page);
-            sys::forget_pages(plane + (first_page & WORD_OFFSET), last_page - first_page);
+            // SAFETY: a reserved plane.
+            let words = unsafe { word(plane, first_page) };
+            sys::forget_pages(&raw const *words as usize, last_page - first_page);
             clear(last_page, end);
         }
     }
 }
 
-/// Whether any thread has recorded an access of this memory, or it is too long to look.
+fn planes() -> impl Iterator<Item = usize> {
+    (0..PLANES).map(plane).flat_map(|reads| [reads, reads + TO_WRITES])
+}
+
+/// Whether any thread has accessed this memory, or it is too long to look.
 pub(crate) fn is_known(address: usize, bytes: usize) -> bool {
     const LONG: usize = 1 << 16;
-    bytes >= LONG
-        || (0..PLANES).any(|index| {
-            let plane = plane(index);
-            // SAFETY: `plane` gives reserved ones.
-            (address & !7..address + bytes)
-                .step_by(8)
-                .any(|a| unsafe { word(plane, a) }.load(Ordering::Relaxed) != 0)
-        })
+    let known = |plane: usize| {
+        let words = (address & !7..address + bytes).step_by(8);
+        // SAFETY: a reserved plane.
+        words.map(|address| unsafe { word(plane, address) }).any(|word| word.load(Ordering::Relaxed) != 0)
+    };
+    // Who writes has also read, but words of writes may be left when those of reads are taken away.
+    bytes >= LONG || planes().any(known)
 }
 
 /// In a new process: nobody holds a stripe.

@@ -2,13 +2,14 @@
 //!
 //! Blocks are announced late: when something is recorded inside. A block in which nothing is recorded is never
 //! heard of, which changes no verdict, because the begin and the end of a block are ordered with nothing
-//! but their own thread. An end travels with the thread's next record for the same reason.
+//! but their own thread. For the same reason nobody says when a block ends: every record tells how many blocks that
+//! were announced are still open.
 
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::ring::{Block, CAPACITY, COUNTERS, HEADER_BYTES, Header, Kind, LOW, Slot};
 use crate::sys;
-use crate::thread::{FRAMES, Thread};
+use crate::thread::{FRAMES, Frame, Thread};
 
 /// The ring; null while nobody wants records.
 static RING: AtomicPtr<Header> = AtomicPtr::new(core::ptr::null_mut());
@@ -34,10 +35,9 @@ pub(crate) fn header() -> Option<&'static Header> {
 #[inline]
 pub(crate) fn record(thread: &mut Thread, kind: Kind, size: u8, operand: u64, place: usize) {
     let Some(header) = header() else { return };
-    let block = announce(header, thread);
-    let ended = core::mem::take(&mut thread.ended);
+    let (depth, block) = announce(header, thread);
     let what = (kind as u64) << 56 | u64::from(size) << 48 | operand & LOW;
-    put(header, thread.serial, what, place_word(header, thread.serial, ended, place), block);
+    put(header, thread.serial, what, place_word(depth, place), block);
     header.seen[thread.index as usize % COUNTERS].store(thread.seen, Ordering::Relaxed);
 }
 
@@ -66,42 +66,86 @@ pub(crate) fn record_label(thread: &mut Thread, hash: u64, text: &[u8]) {
     }
 }
 
-/// Announces all open blocks that were not, and returns the innermost of them for the record at hand.
+/// Announces all open blocks that were not, and returns the innermost of them for the record at hand, with how many
+/// are announced around it.
 #[inline(always)]
-fn announce(header: &Header, thread: &mut Thread) -> u64 {
+fn announce(header: &Header, thread: &mut Thread) -> (usize, u64) {
     let open = thread.depth.min(FRAMES);
-    if thread.announced == open { 0 } else { announce_some(header, thread, open) }
+    if thread.announced == open {
+        return (open, 0);
+    }
+    let mut announced = core::mem::replace(&mut thread.announced, open);
+    // SAFETY: another thread writes it, and what it says is checked before it is believed.
+    let (entered, by_other) = unsafe { (&raw const thread.announced_by_other).read_volatile() };
+    // SAFETY: the first `open` frames are there.
+    if by_other > announced
+        && by_other <= open
+        && unsafe { (*thread.frames.add(by_other - 1)).entered } == entered
+    {
+        announced = by_other;
+    }
+    announce_some(header, thread.serial, thread.frames, announced, open)
 }
 
 #[inline(never)]
-fn announce_some(header: &Header, thread: &mut Thread, open: usize) -> u64 {
-    let mut last = 0;
-    for i in thread.announced..open {
-        // SAFETY: the first `depth` frames are there.
-        let frame = unsafe { *thread.frames.add(i) };
-        let is_label = frame.block >> 48 == Block::Label as u64;
-        if i + 1 == open && !is_label {
-            last = frame.block;
-        } else {
-            let ended = core::mem::take(&mut thread.ended);
-            let place = place_word(header, thread.serial, ended, if is_label { frame.place } else { 0 });
-            put(header, thread.serial, 0, place, frame.block);
+fn announce_some(
+    header: &Header,
+    serial: u32,
+    frames: *const Frame,
+    announced: usize,
+    open: usize,
+) -> (usize, u64) {
+    for depth in announced..open {
+        // SAFETY: there is room for so many frames, and whoever calls knows that these are there.
+        let frame = unsafe { *frames.add(depth) };
+        if depth + 1 == open && !needs_place(&frame, depth) {
+            return (depth, frame.block);
         }
+        put(header, serial, 0, place_word(depth, frame.place), frame.block);
     }
-    thread.announced = open;
-    last
+    (open, 0)
 }
 
-/// How many blocks ended, and a place. More ends than fit go ahead in records of their own.
-#[inline(always)]
-fn place_word(header: &Header, serial: u32, ended: u64, place: usize) -> u64 {
-    const MOST: u64 = 0xffff;
-    let mut ended = ended;
-    while ended > MOST {
-        put(header, serial, 0, MOST << 48, 0);
-        ended -= MOST;
+/// An access that another thread has made without a record, in a block that it has not left. See `shadow.rs`.
+pub(crate) struct Late {
+    /// The other thread.
+    pub(crate) serial: u32,
+    pub(crate) frames: *const Frame,
+    /// How many of its blocks were announced, and how many were open at the access.
+    pub(crate) announced: usize,
+    pub(crate) open: usize,
+    pub(crate) kind: Kind,
+    pub(crate) place: usize,
+}
+
+/// Records it now, for the bytes of a word that are in the mask.
+pub(crate) fn record_late(late: &Late, word: usize, bytes: u8) {
+    let Some(header) = header() else { return };
+    let (mut depth, mut block) = announce_some(header, late.serial, late.frames, late.announced, late.open);
+    let mut rest = bytes;
+    while rest != 0 {
+        let offset = rest.trailing_zeros();
+        let size = (!(rest >> offset)).trailing_zeros();
+        let operand = word as u64 + u64::from(offset);
+        let what = (late.kind as u64) << 56 | u64::from(size) << 48 | operand & LOW;
+        put(header, late.serial, what, place_word(depth, late.place), block);
+        (depth, block) = (late.open, 0);
+        rest &= !((((1u32 << size) - 1) << offset) as u8);
     }
-    ended << 48 | place as u64 & LOW
+}
+
+/// Whether a block is announced with its own place: where an annotation stands, and where the outermost functions
+/// are called, of which the function that the thread was made for may be inlined and have no hooks.
+fn needs_place(frame: &Frame, depth: usize) -> bool {
+    const OUTERMOST: usize = 3;
+    let flavour = frame.block >> 48;
+    flavour == Block::Label as u64 || flavour == Block::Inside as u64 && depth < OUTERMOST
+}
+
+/// How many blocks are announced, and a place.
+#[inline(always)]
+fn place_word(depth: usize, place: usize) -> u64 {
+    (depth as u64) << 48 | place as u64 & LOW
 }
 
 #[inline(always)]

@@ -6,7 +6,6 @@ pub(crate) const READ: usize = 0;
 pub(crate) const WRITE: usize = 1;
 pub(crate) const CLOSE: usize = 3;
 pub(crate) const MMAP: usize = 9;
-pub(crate) const MUNMAP: usize = 11;
 pub(crate) const SCHED_YIELD: usize = 24;
 pub(crate) const MADVISE: usize = 28;
 pub(crate) const NANOSLEEP: usize = 35;

@@ -20,17 +20,20 @@
 //! is retired.
 
 use core::arch::{asm, global_asm};
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use crate::ring::COUNTERS;
 use crate::{process, shadow, stream, sys};
 
-/// Everything the runtime keeps per thread. All zero before the thread's first event.
+/// Everything the runtime keeps per thread. Lives as long as the process: other threads may look at it, and its next
+/// owner is the next thread of the same index.
 #[repr(C)]
 pub(crate) struct Thread {
     /// Records of at least this key are of the current period of the current block.
     pub(crate) key: u64,
-    /// Where the filter keeps this thread's records; 0 before the first event and while nothing is recorded.
+    /// The first key of this thread: smaller ones were another's of the same index.
+    pub(crate) birth: u64,
+    /// Where the filter keeps this thread's reads; its writes are a fixed distance behind.
     pub(crate) plane: usize,
     /// Accesses seen.
     pub(crate) seen: u64,
@@ -39,14 +42,12 @@ pub(crate) struct Thread {
     pub(crate) depth: usize,
     /// How many of the open blocks, from the outermost, have been announced in a record.
     pub(crate) announced: usize,
-    /// How many announced blocks ended since the last record.
-    pub(crate) ended: u64,
+    /// What another thread has announced on behalf of this one: so many blocks, the innermost of which has this key.
+    pub(crate) announced_by_other: (u64, usize),
     /// The largest key in use.
     pub(crate) newest: u64,
     /// The key of the period that began when the thread last received something.
     pub(crate) received: u64,
-    /// The first key of this thread: smaller ones were another's of the same index.
-    pub(crate) birth: u64,
     /// Keys of the creating thread up to the creation: all of this comes before this thread.
     pub(crate) parent_birth: u64,
     pub(crate) parent_last: u64,
@@ -58,18 +59,40 @@ pub(crate) struct Thread {
     pub(crate) busy: u32,
     /// Accesses are not to be recorded: hint reads, annotations.
     pub(crate) ignoring: u32,
+    /// Whether a block of it was announced that may have no events.
+    pub(crate) introduced: u32,
     /// How often the destructor of this thread was put off.
     pub(crate) farewells: u32,
-    pub(crate) state: u32,
     /// The thread's own stack.
     pub(crate) stack_low: usize,
     pub(crate) stack_high: usize,
+    /// How many locks the thread holds.
+    pub(crate) locks: u32,
+    /// Late accesses that no lock protected, since the thread last received something; see `shadow.rs`.
+    pub(crate) bare: [Bare; BARE],
+    pub(crate) bare_count: u32,
+    /// Per thread that this one has received something from, the last key it heard of.
+    pub(crate) heard: [u64; HEARD],
+    /// Where the latest accesses were that have no record of their own, by address.
+    pub(crate) recent: [(usize, usize); RECENT],
 }
 
-/// A thread that records. See [`Thread::state`].
-pub(crate) const RECORDS: u32 = 1;
-/// A thread that was given up: nothing it does is recorded.
-pub(crate) const SILENT: u32 = 2;
+/// A late access.
+#[derive(Clone, Copy)]
+pub(crate) struct Bare {
+    pub(crate) address: usize,
+    pub(crate) place: usize,
+    pub(crate) key: u64,
+    pub(crate) size: u32,
+    pub(crate) writes: bool,
+}
+
+/// How many late accesses are kept to be recorded before something is received.
+pub(crate) const BARE: usize = 8;
+/// How many threads are told apart in what was heard.
+pub(crate) const HEARD: usize = 64;
+/// How many places of accesses without a record are remembered.
+pub(crate) const RECENT: usize = 256;
 
 /// An open block.
 #[repr(C)]
@@ -83,42 +106,71 @@ pub(crate) struct Frame {
     pub(crate) place: usize,
     /// The key to go back to when it ends.
     pub(crate) key: u64,
+    /// The first key inside: no other block has the same.
+    pub(crate) entered: u64,
+    /// How many accesses were in `bare` when it was entered.
+    pub(crate) bare_count: u32,
 }
 
 /// How deep calls are followed; what is deeper belongs to the deepest.
-pub(crate) const FRAMES: usize = 1 << 16;
+pub(crate) const FRAMES: usize = 0xffff;
 
 /// The step from one period to the next.
 pub(crate) const STEP: u64 = 1 << 18;
 const INDEX_SHIFT: u32 = 50;
 const INDEXES: usize = 1 << 14;
 
-const THREAD_BYTES: usize = 256;
-const _: () = assert!(size_of::<Thread>() <= THREAD_BYTES);
-
 global_asm!(
     ".section .tbss.atomvet_thread,\"awT\",@nobits",
-    ".balign 64",
+    ".balign 16",
     ".globl atomvet_thread",
     ".hidden atomvet_thread",
     ".type atomvet_thread,@object",
-    ".size atomvet_thread,256",
+    ".size atomvet_thread,16",
     "atomvet_thread:",
-    ".zero 256",
+    ".zero 16",
     ".text",
 );
 
-/// The running thread.
+/// The running thread's own words.
+#[repr(C)]
+struct Local {
+    /// What is known about it; null before its first event and after its last.
+    thread: *mut Thread,
+    /// It was given up, or is over: nothing it does is recorded.
+    silent: bool,
+}
+
 #[inline(always)]
-pub(crate) fn current() -> *mut Thread {
-    let thread: *mut Thread;
+fn local() -> *mut Local {
+    let local: *mut Local;
     // SAFETY: the address of a thread-local variable in the initial-exec model, as the ABI says.
     unsafe {
-        asm!("mov {0}, qword ptr fs:[0]", "add {0}, qword ptr [rip + atomvet_thread@GOTTPOFF]", out(reg) thread,
+        asm!("mov {0}, qword ptr fs:[0]", "add {0}, qword ptr [rip + atomvet_thread@GOTTPOFF]", out(reg) local,
             options(nostack, readonly, pure));
     }
-    thread
+    local
 }
+
+/// The running thread, if it has had an event.
+#[inline(always)]
+pub(crate) fn current() -> Option<&'static mut Thread> {
+    let thread: *mut Thread;
+    // SAFETY: as in `local`. What it points to lives for ever, and no two references to it are used at the same time
+    // but by signal handlers, which `busy` keeps out.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + atomvet_thread@GOTTPOFF]", "mov {0}, qword ptr fs:[{0}]", out(reg) thread,
+            options(nostack, readonly, pure));
+        thread.as_mut()
+    }
+}
+
+/// What is known about the thread of an index, now or once.
+pub(crate) fn of_index(index: usize) -> *const Thread {
+    THREADS[index].load(Ordering::Acquire)
+}
+
+static THREADS: [AtomicPtr<Thread>; INDEXES] = [const { AtomicPtr::new(core::ptr::null_mut()) }; INDEXES];
 
 static NEXT_SERIAL: AtomicU32 = AtomicU32::new(0);
 
@@ -158,54 +210,65 @@ impl Thread {
     /// The running thread as one that can record; nothing if it cannot.
     #[inline]
     pub(crate) fn recording() -> Option<&'static mut Thread> {
-        // SAFETY: the memory is this thread's and lives as long as it does; no two references are used at the
-        // same time but by signal handlers, which `busy` keeps out.
-        let thread = unsafe { &mut *current() };
-        if thread.state == RECORDS || thread.start() { Some(thread) } else { None }
+        match current() {
+            Some(thread) => Some(thread),
+            None => Thread::start(),
+        }
     }
 
     /// Makes a thread known at its first event.
     #[cold]
     #[inline(never)]
-    fn start(&mut self) -> bool {
-        if self.state == SILENT || !process::is_recording() || self.busy != 0 {
-            return false;
+    fn start() -> Option<&'static mut Thread> {
+        // SAFETY: the memory is this thread's.
+        let local = unsafe { &mut *local() };
+        if local.silent || !process::is_recording() {
+            return None;
         }
-        self.busy = 1;
+        // What is called from here on may have hooks itself.
+        local.silent = true;
         let heritage = Heritage { serial: new_serial(), parent_birth: 0, parent_last: 0 };
-        let started = self.start_as(heritage);
-        self.busy = 0;
-        started
+        Thread::start_as(heritage)
     }
 
     /// Makes a thread known under a number that was announced.
-    pub(crate) fn start_as(&mut self, heritage: Heritage) -> bool {
-        let frames = sys::reserve(FRAMES * size_of::<Frame>());
+    pub(crate) fn start_as(heritage: Heritage) -> Option<&'static mut Thread> {
+        // SAFETY: the memory is this thread's.
+        let local = unsafe { &mut *local() };
+        local.silent = true;
         let index = take_index();
-        if frames.is_null() || index == 0 {
-            self.state = SILENT;
+        let memory = if index == 0 { core::ptr::null_mut() } else { memory_of(index) };
+        if memory.is_null() {
             stream::count_lost_thread();
-            return false;
+            return None;
         }
-        self.frames = frames.cast();
-        self.serial = heritage.serial;
-        self.parent_birth = heritage.parent_birth;
-        self.parent_last = heritage.parent_last;
-        self.be_index(index);
-        self.birth = self.key;
-        self.seen = stream::seen_before(index as usize % COUNTERS);
-        (self.stack_low, self.stack_high) = crate::interpose::threads::stack_bounds();
-        self.state = RECORDS;
-        self.plane = shadow::plane(index);
+        let (stack_low, stack_high) = crate::interpose::threads::stack_bounds();
+        // SAFETY: it is this thread's alone now; that of a former owner is over.
+        let thread = unsafe { &mut *memory };
+        thread.serial = heritage.serial;
+        thread.parent_birth = heritage.parent_birth;
+        thread.parent_last = heritage.parent_last;
+        (thread.depth, thread.announced, thread.announced_by_other) = (0, 0, (0, 0));
+        (thread.busy, thread.ignoring, thread.farewells) = (0, 0, 0);
+        (thread.stack_low, thread.stack_high) = (stack_low, stack_high);
+        (thread.locks, thread.bare_count, thread.introduced) = (0, 0, 0);
+        thread.heard = [0; HEARD];
+        thread.be_index(index);
+        thread.seen = stream::seen_before(index % COUNTERS);
+        local.thread = memory;
+        local.silent = false;
         crate::interpose::threads::say_farewell_later();
-        true
+        Some(thread)
     }
 
     fn be_index(&mut self, index: usize) {
         self.index = index as u32;
         self.newest = LAST_KEYS[index].load(Ordering::Relaxed).max((index as u64) << INDEX_SHIFT);
-        self.new_period();
+        self.newest += STEP;
+        self.key = self.newest;
         self.received = self.key;
+        self.birth = self.key;
+        self.plane = shadow::plane(index);
     }
 
     /// Another period begins.
@@ -223,40 +286,38 @@ impl Thread {
     pub(crate) fn receive(&mut self) {
         self.new_period();
         self.received = self.key;
+        self.bare_count = 0;
     }
 
-    /// All periods of an index are over: go on under another.
+    /// All periods of an index are over: go on under another, whose memory stays unused.
     #[cold]
     #[inline(never)]
     fn use_up_index(&mut self) {
         let index = take_index();
         if index == 0 {
-            self.fall_silent();
+            // Everything is of one period from now on, which records too little, and that is counted.
+            self.newest -= STEP;
+            self.key = self.newest;
+            stream::count_lost_thread();
             return;
         }
         self.be_index(index);
-        self.birth = self.key;
-        self.plane = shadow::plane(index);
+        THREADS[index].store(self, Ordering::Release);
         for i in 0..self.depth.min(FRAMES) {
             // SAFETY: the first `depth` frames are there.
             unsafe { (*self.frames.add(i)).key = self.key };
         }
     }
 
-    fn fall_silent(&mut self) {
-        self.state = SILENT;
-        self.plane = 0;
-        stream::count_lost_thread();
-    }
-
     /// The thread is over: its index goes to another.
     pub(crate) fn end(&mut self) {
+        // SAFETY: the memory is this thread's.
+        let local = unsafe { &mut *local() };
+        local.silent = true;
+        local.thread = core::ptr::null_mut();
         let index = self.index as usize;
-        self.state = SILENT;
-        self.plane = 0;
         LAST_KEYS[index].store(self.newest, Ordering::Relaxed);
-        sys::call(sys::MUNMAP, [self.frames as usize, FRAMES * size_of::<Frame>(), 0, 0, 0, 0]);
-        self.frames = core::ptr::null_mut();
+        self.received = u64::MAX;
         let mut indexes = FREE_INDEXES.lock();
         let count = indexes.count;
         indexes.free[count] = index as u16;
@@ -266,11 +327,27 @@ impl Thread {
     /// After a fork of the process: the same thread, alone, at the start of a new stream.
     pub(crate) fn start_over(&mut self) {
         self.announced = 0;
-        self.ended = 0;
         self.serial = new_serial();
         (self.parent_birth, self.parent_last) = (0, 0);
         self.receive();
     }
+}
+
+/// The memory of the threads of an index, which stays for ever.
+fn memory_of(index: usize) -> *mut Thread {
+    let there = THREADS[index].load(Ordering::Acquire);
+    if !there.is_null() {
+        return there;
+    }
+    let memory: *mut Thread = sys::reserve(size_of::<Thread>()).cast();
+    let frames: *mut Frame = sys::reserve(FRAMES * size_of::<Frame>()).cast();
+    if memory.is_null() || frames.is_null() {
+        return core::ptr::null_mut();
+    }
+    // SAFETY: fresh memory of the right size, which nobody else knows.
+    unsafe { (*memory).frames = frames };
+    THREADS[index].store(memory, Ordering::Release);
+    memory
 }
 
 fn take_index() -> usize {
@@ -296,4 +373,10 @@ pub(crate) fn is_since(record: u64, key: u64) -> bool {
 /// In a new process: nobody holds anything.
 pub(crate) fn reset_locks() {
     FREE_INDEXES.reset();
+}
+
+/// Whose a key is.
+#[inline(always)]
+pub(crate) fn index_of(key: u64) -> usize {
+    (key >> INDEX_SHIFT) as usize
 }

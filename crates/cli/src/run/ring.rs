@@ -19,16 +19,16 @@ pub(crate) struct Record {
     pub(crate) size: u8,
     /// An address, or another operand.
     pub(crate) operand: u64,
-    /// How many announced blocks ended before, and where it happened.
+    /// How many announced blocks are open around it, and where it happened.
     pub(crate) place: u64,
     /// A block that begins before, or a second operand.
     pub(crate) block: u64,
 }
 
 impl Record {
-    /// How many announced blocks of the thread ended before this event.
-    pub(crate) fn ended(&self) -> u64 {
-        self.place >> 48
+    /// How many announced blocks of the thread are open around it.
+    pub(crate) fn depth(&self) -> usize {
+        (self.place >> 48) as usize
     }
 
     /// Where it happened: a return address, or 0.

@@ -157,6 +157,23 @@ impl Symbols {
         Place { site: module.offset(address), function }
     }
 
+    /// Whether code of the user's is at a return address, perhaps inlined.
+    pub(crate) fn is_users(&mut self, returns_to: u64) -> bool {
+        let Some((module, address)) = self.locate(returns_to.wrapping_sub(1)) else { return false };
+        let Some(loader) = &self.modules[module].loader else { return false };
+        let Ok(mut frames) = loader.find_frames(address) else { return false };
+        while let Ok(Some(frame)) = frames.next() {
+            if frame
+                .location
+                .and_then(|location| location.file)
+                .is_some_and(|file| !is_system(Path::new(file)))
+            {
+                return true;
+            }
+        }
+        false
+    }
+
     /// The function that starts at an address.
     pub(crate) fn function_at(&mut self, start: u64) -> Function {
         self.function(start)

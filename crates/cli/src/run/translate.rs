@@ -157,7 +157,7 @@ impl Translator {
             _ => {}
         }
         let thread = self.thread(record.thread);
-        for _ in 0..record.ended() {
+        while self.threads[record.thread as usize].open.len() > record.depth() {
             self.end(record.thread, thread, events);
         }
         if record.block != 0 {
@@ -197,8 +197,12 @@ impl Translator {
             Known::System => (RegionId::NONE, SiteId::NONE, false, false),
             Known::Label(region) => (region, self.site(record.address()).site, true, false),
             Known::Main(region, site) => (region, site, false, true),
-            // The first function of the user's in a thread is what the thread was made for.
-            Known::Function(region, site) => (region, site, record.thread == 0 || !is_outermost, true),
+            // The first function of the user's in a thread is what the thread was made for, unless that is inlined
+            // where it is called.
+            Known::Function(region, site) => {
+                let is_entry = record.thread != 0 && is_outermost && !self.is_called_by_user(record);
+                (region, site, !is_entry, true)
+            }
         };
         let is_block = match &self.spec {
             Some(spec) if region != RegionId::NONE => spec.lists(self.names.regions.get(region)),
@@ -210,6 +214,13 @@ impl Translator {
         if is_block {
             events.push(Event { thread, op: Op::Begin(region), site });
         }
+    }
+
+    /// Whether a function of the user's is inlined where this function is called.
+    fn is_called_by_user(&mut self, record: &Record) -> bool {
+        record.kind == Kind::Nothing
+            && flavour(record.block) == Block::Inside
+            && self.symbols.is_users(record.address())
     }
 
     /// What a block word means, asked for the first time.

@@ -6,7 +6,7 @@ use core::ffi::{c_char, c_int, c_void};
 use super::synchronise;
 use crate::ring::Kind;
 use crate::shadow::{self, Access};
-use crate::thread;
+use crate::thread::Thread;
 
 const TRY_LOCK_FAILED: u32 = 1 << 5;
 const READ_LOCK: u32 = 1 << 3;
@@ -22,8 +22,7 @@ extern "C" fn __tsan_release(object: usize) {
 }
 
 fn ignore(more: bool) {
-    // SAFETY: the memory is this thread's.
-    let thread = unsafe { &mut *thread::current() };
+    let Some(thread) = Thread::recording() else { return };
     thread.ignoring = if more { thread.ignoring + 1 } else { thread.ignoring.saturating_sub(1) };
 }
 

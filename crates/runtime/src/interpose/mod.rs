@@ -28,18 +28,22 @@ pub(crate) fn synchronise(kind: Kind, object: usize, place: usize) {
     }
     thread.busy = 1;
     if receives(kind) {
+        shadow::record_bare(thread);
         thread.receive();
     }
     stream::record(thread, kind, 0, object as u64, place);
-    if matches!(kind, Kind::Wait | Kind::Barrier) {
-        // What the thread is given then, it has at its next event.
-        thread.receive();
+    match kind {
+        Kind::Acquire | Kind::AcquireShared => thread.locks += 1,
+        Kind::Release => thread.locks = thread.locks.saturating_sub(1),
+        _ => {}
     }
     thread.busy = 0;
 }
 
 fn receives(kind: Kind) -> bool {
-    matches!(kind, Kind::Acquire | Kind::AcquireShared | Kind::Join | Kind::Take | Kind::Observe)
+    // What a thread is given by a wait or at a barrier, it has at its next event.
+    use Kind::{Acquire, AcquireShared, Barrier, Join, Observe, Take, Wait};
+    matches!(kind, Acquire | AcquireShared | Barrier | Join | Observe | Take | Wait)
 }
 
 /// Records that memory begins a new life.

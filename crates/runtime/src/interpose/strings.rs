@@ -10,9 +10,7 @@ use crate::thread;
 /// The running thread records, and is not in the runtime itself.
 #[inline(always)]
 fn is_watched() -> bool {
-    // SAFETY: the memory is this thread's.
-    let thread = unsafe { &*thread::current() };
-    thread.state == thread::RECORDS && thread.busy == 0
+    thread::current().is_some_and(|thread| thread.busy == 0)
 }
 
 fn touch(access: Access, address: *const c_void, bytes: usize, place: usize) {

@@ -84,11 +84,7 @@ pub(crate) fn born(room: usize) -> Birth {
 
 /// In the new thread, before anything else.
 pub(crate) fn begin(birth: &Birth) {
-    // SAFETY: the memory is this thread's.
-    let thread = unsafe { &mut *thread::current() };
-    thread.busy = 1;
-    thread.start_as(birth.heritage);
-    thread.busy = 0;
+    let Some(thread) = Thread::start_as(birth.heritage) else { return };
     // SAFETY: always possible.
     remember(unsafe { pthread_self() }, birth.heritage.serial);
     // The stack may have been another thread's.
@@ -243,17 +239,13 @@ pub(crate) fn prepare() {
 pub(crate) fn say_farewell_later() {
     let key = FAREWELL.load(Ordering::Acquire);
     if key != u32::MAX {
-        // SAFETY: the key was created.
-        unsafe { pthread_setspecific(key, thread::current().cast()) };
+        // SAFETY: the key was created. Any value will do, but for null.
+        unsafe { pthread_setspecific(key, 1 as *const c_void) };
     }
 }
 
 unsafe extern "C" fn farewell(_: *mut c_void) {
-    // SAFETY: the memory is this thread's.
-    let thread = unsafe { &mut *thread::current() };
-    if thread.state != thread::RECORDS {
-        return;
-    }
+    let Some(thread) = thread::current() else { return };
     thread.farewells += 1;
     if thread.farewells <= ROUNDS {
         say_farewell_later();
@@ -263,7 +255,6 @@ unsafe extern "C" fn farewell(_: *mut c_void) {
     blocks::leave_all(thread);
     stream::record(thread, Kind::ThreadEnd, 0, 0, 0);
     thread.end();
-    thread.busy = 0;
 }
 
 /// In a new process: nobody holds anything.
