@@ -1,6 +1,7 @@
 //! The developers' commands.
 
 mod bench;
+mod bench_native;
 mod ci;
 mod oracle;
 
@@ -16,6 +17,8 @@ enum Command {
     Oracle(oracle::Options),
     /// Speed and memory, as ratios in one run; writes a dated result to bench/
     Bench(bench::Options),
+    /// What it costs to run C and C++ programs under the checker, beside ThreadSanitizer; writes to bench/
+    BenchNative(bench_native::Options),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -23,5 +26,6 @@ fn main() -> anyhow::Result<()> {
         Command::Ci => ci::run(),
         Command::Oracle(options) => oracle::run(&options),
         Command::Bench(options) => bench::run(&options),
+        Command::BenchNative(options) => bench_native::run(&options),
     }
 }

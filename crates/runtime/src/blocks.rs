@@ -9,7 +9,7 @@
 
 use core::arch::naked_asm;
 use core::ffi::{CStr, c_char};
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 use crate::ring::{Block, Kind, LOW};
 use crate::thread::{self, FRAMES, Frame, Thread};
@@ -119,23 +119,53 @@ fn enter(block: u64, stack: usize, place: usize) {
         drop_dead(thread, stack);
     }
     let depth = thread.depth;
-    // First the room, then the frame: a signal handler in between takes the next.
+    // In this order: another thread that looks at this one now finds the new period in no block yet (`act_for` in
+    // `shadow.rs`), and a signal handler takes the room behind this one.
+    let key = thread.key;
+    thread.new_period();
+    compiler_fence(Ordering::SeqCst);
     thread.depth = depth + 1;
+    compiler_fence(Ordering::SeqCst);
     if depth < FRAMES {
-        let key = thread.key;
-        thread.new_period();
+        let (entered, bare_count) = (thread.key, thread.bare_count);
         // SAFETY: there is room for so many.
-        unsafe {
-            let (entered, bare_count) = (thread.key, thread.bare_count);
-            thread.frames.add(depth).write(Frame { block, stack, place, key, entered, bare_count });
-        }
-        if depth == 1 && thread.introduced == 0 {
+        unsafe { thread.frames.add(depth).write(Frame { block, stack, place, key, entered, bare_count }) };
+        if depth == 1 && thread.introduced == 0 || !is_known(block) {
             introduce(thread);
         }
     }
 }
 
-/// A thread that works on its own for ever would never be heard of: the first block that it leaves again is announced.
+/// Functions that were announced once, by where they would be in a table without collisions.
+static KNOWN_FUNCTIONS: [AtomicU64; FUNCTIONS] = [const { AtomicU64::new(0) }; FUNCTIONS];
+const FUNCTIONS: usize = 1 << 16;
+/// How many places a function may be at. Beyond, it counts as known.
+const PLACES: usize = 4;
+
+#[inline(always)]
+fn function_place(block: u64) -> usize {
+    (block ^ block >> 16) as usize % (FUNCTIONS - PLACES)
+}
+
+#[inline(always)]
+fn is_known(block: u64) -> bool {
+    KNOWN_FUNCTIONS[function_place(block)].load(Ordering::Relaxed) == block || is_known_elsewhere(block)
+}
+
+#[inline(never)]
+fn is_known_elsewhere(block: u64) -> bool {
+    for place in &KNOWN_FUNCTIONS[function_place(block)..][..PLACES] {
+        match place.compare_exchange(0, block, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => return false,
+            Err(there) if there == block => return true,
+            Err(_) => {}
+        }
+    }
+    true
+}
+
+/// A thread that works on its own for ever would never be heard of, nor would a function in which nothing happens that
+/// concerns others: the first block of each is announced.
 #[cold]
 #[inline(never)]
 fn introduce(thread: &mut Thread) {
@@ -187,7 +217,9 @@ static KNOWN_LABELS: [AtomicU64; 4096] = [const { AtomicU64::new(0) }; 4096];
 
 /// A new process has a new ring, which has no labels yet.
 pub(crate) fn forget_labels() {
-    KNOWN_LABELS.iter().for_each(|label| label.store(0, Ordering::Relaxed));
+    for known in KNOWN_LABELS.iter().chain(&KNOWN_FUNCTIONS) {
+        known.store(0, Ordering::Relaxed);
+    }
 }
 
 /// `ATOMVET_BEGIN` of `atomvet.h`.

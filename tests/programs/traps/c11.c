@@ -8,15 +8,15 @@ static cnd_t changed;
 static once_flag once = ONCE_FLAG_INIT;
 static int count, ready;
 
-static void prepare(void) { count = 1000; }
+__attribute__((noinline)) static void prepare(void) { count = 1000; }
 
-static void add(void) {
+__attribute__((noinline)) static void add(void) {
     mtx_lock(&lock);
     count++;
     mtx_unlock(&lock);
 }
 
-static void wait_until_ready(void) {
+__attribute__((noinline)) static void wait_until_ready(void) {
     mtx_lock(&lock);
     while (!ready)
         cnd_wait(&changed, &lock);

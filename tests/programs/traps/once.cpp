@@ -12,7 +12,7 @@ struct Settings {
     int value = 7;
 };
 
-static const Settings &settings() {
+__attribute__((noinline)) static const Settings &settings() {
     static Settings instance;
     return instance;
 }
@@ -20,22 +20,22 @@ static const Settings &settings() {
 static std::once_flag flag;
 static int prepared;
 
-static int prepare() {
+__attribute__((noinline)) static int prepare() {
     std::call_once(flag, [] { prepared = 5; });
     return prepared;
 }
 
-static int use(std::shared_ptr<Settings> shared) {
+__attribute__((noinline)) static int use(std::shared_ptr<Settings> shared) {
     std::shared_ptr<Settings> again = shared;
     return again->value;
 }
 
-static int both(const std::shared_ptr<Settings> &shared) { return use(shared) + use(shared); }
+__attribute__((noinline)) static int both(const std::shared_ptr<Settings> &shared) { return use(shared) + use(shared); }
 
 static std::mutex lock;
 static long total;
 
-static void add(long value) {
+__attribute__((noinline)) static void add(long value) {
     std::lock_guard<std::mutex> guard(lock);
     total += value;
 }

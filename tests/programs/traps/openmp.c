@@ -6,9 +6,9 @@
 
 static int total, squares[64];
 
-static void square(int i) { squares[i] = i * i; }
+__attribute__((noinline)) static void square(int i) { squares[i] = i * i; }
 
-static void add(int value) {
+__attribute__((noinline)) static void add(int value) {
 #pragma omp critical
     total += value;
 }

@@ -9,14 +9,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static sem_t filled, vacant;
 static int ring[8], head, tail, sum;
 
-static void put(int value) {
+__attribute__((noinline)) static void put(int value) {
     pthread_mutex_lock(&lock);
     ring[head++ % 8] = value;
     pthread_mutex_unlock(&lock);
     sem_post(&filled);
 }
 
-static int take(void) {
+__attribute__((noinline)) static int take(void) {
     sem_wait(&filled);
     pthread_mutex_lock(&lock);
     int value = ring[tail++ % 8];

@@ -11,12 +11,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int count, wrong_errno;
 static volatile int handled[64];
 
-static void handler(int number) {
+__attribute__((noinline)) static void handler(int number) {
     for (int i = 0; i < 64; i++)
         handled[i] += number;
 }
 
-static void add(void) {
+__attribute__((noinline)) static void add(void) {
     pthread_mutex_lock(&lock);
     count++;
     pthread_mutex_unlock(&lock);

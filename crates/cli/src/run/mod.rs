@@ -40,7 +40,8 @@ use self::symbols::Symbols;
 use self::translate::Translator;
 use crate::examine::{Examined, Instances, Options, Serial, Verify, Wanted, examine};
 use crate::output::Output;
-use crate::spec::Spec;
+use crate::refine::learn;
+use crate::spec::{Seen, Spec};
 use crate::spool::{Source, temporary};
 use crate::status::Status;
 use crate::{Format, algorithms, interrupt};
@@ -105,6 +106,8 @@ pub(crate) struct Watched {
     process: u32,
     result: Result<Examined, Error>,
     summary: Summary,
+    /// What becomes of it in a specification, if one is wanted.
+    learned: Vec<Seen>,
 }
 
 /// Runs it.
@@ -124,14 +127,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         spec: spec.as_deref(),
         instances: if args.all_instances { Instances::All } else { Instances::Folded },
         witnesses: match args.format {
-            Format::Text => Wanted::Shown(args.max_findings),
+            // Some of them may turn out to be callers of others, which are not shown in detail.
+            Format::Text => Wanted::Shown(args.max_findings.saturating_mul(2)),
             Format::Json => Wanted::All,
         },
         verify: if args.verify { Verify::Yes } else { Verify::No },
         serial_order: Serial::No,
     };
-    let (watched, ended) = watch(&mut child, rings.path(), args, &options, spec.as_ref())?;
-    report::report(args, &watched, ended, spec.as_deref(), output)
+    let (mut watched, ended) = watch(&mut child, rings.path(), args, &options, spec.as_ref())?;
+    report::report(args, &mut watched, ended, spec.as_deref(), output)
 }
 
 /// A directory for rings, in memory if there is such a place.
@@ -249,7 +253,13 @@ fn judge(
         Feed::new(&name, ring, translator, write, give_up, sender).map_err(|error| anyhow!("{error}"))?;
     let mut source = Source::running(&name, Box::new(feed), read);
     let result = examine(&mut source, options);
-    Ok(Watched { process, result, summary: summary(&receiver) })
+    let learned = match (&args.refine, &result) {
+        (Some(_), Ok(_)) => {
+            learn(&mut source, &options.config, options.discipline).map_err(|error| anyhow!("{error}"))?.1
+        }
+        _ => Vec::new(),
+    };
+    Ok(Watched { process, result, summary: summary(&receiver), learned })
 }
 
 fn summary(receiver: &Receiver<Summary>) -> Summary {

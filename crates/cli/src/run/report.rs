@@ -1,26 +1,39 @@
 //! What `run` tells: the findings, as `check` tells them, and how much of the program was seen.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitStatus;
 
 use serde_json::{Value, json};
 
 use super::{Args, Watched, trouble};
 use crate::check::judge;
+use crate::examine::Examined;
 use crate::grid::{grouped, plural};
 use crate::output::Output;
-use crate::spec::Spec;
+use crate::spec::{Seen, Spec, render};
 use crate::status::Status;
 use crate::{Format, json as contract, say, text};
 
 /// Writes the report and says what the process ends with.
 pub(crate) fn report(
     args: &Args,
-    watched: &[Watched],
+    watched: &mut [Watched],
     ended: ExitStatus,
     spec: Option<&Spec>,
     output: Option<Output>,
 ) -> anyhow::Result<Status> {
+    if let Some(path) = &args.refine {
+        write_specification(path, watched)?;
+    }
+    for process in watched.iter_mut() {
+        if let Ok(examined) = &mut process.result {
+            for verdict in &mut examined.verdicts {
+                verdict.violations.sort_by_key(|violation| !violation.finding.innermost);
+            }
+        }
+    }
     let program = args.program[0].to_string_lossy();
     let shown: Vec<&Watched> = worth_showing(watched);
     let mut worst = Status::Clean;
@@ -32,7 +45,9 @@ pub(crate) fn report(
                 worst = worst.max(judge(examined, spec));
                 match args.format {
                     Format::Text => {
-                        let mut text = text::report(examined, args.max_findings);
+                        let (innermost, callers) = callers(examined);
+                        let mut text = text::report(examined, args.max_findings.min(innermost));
+                        text += &callers;
                         text += &program_line(process);
                         texts.push(text);
                     }
@@ -72,6 +87,43 @@ pub(crate) fn report(
         }
     }
     Ok(worst)
+}
+
+/// How many findings are about innermost blocks, and a line on the others: callers that are violated by what they call.
+fn callers(examined: &Examined) -> (usize, String) {
+    let names = &examined.pass.names;
+    let violations = || examined.verdicts.iter().flat_map(|verdict| &verdict.violations);
+    let innermost = violations().filter(|violation| violation.finding.innermost).count();
+    let others = violations().filter(|violation| !violation.finding.innermost);
+    let called: BTreeSet<String> =
+        others.filter_map(|violation| Some(text::name(violation.finding.block?, names))).collect();
+    if called.is_empty() {
+        return (innermost.max(1), String::new());
+    }
+    let called: Vec<String> = called.into_iter().collect();
+    (innermost.max(1), format!("callers, not atomic because of the above: {}\n", called.join(", ")))
+}
+
+/// What was seen atomic, and what was not.
+fn write_specification(path: &Path, watched: &[Watched]) -> anyhow::Result<()> {
+    let mut known: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for seen in watched.iter().flat_map(|process| &process.learned) {
+        let (entered, violated) = known.entry(&seen.name).or_default();
+        *entered += seen.entered;
+        *violated += seen.violated;
+    }
+    let seen = known.into_iter().map(|(name, (entered, violated))| Seen {
+        name: name.to_owned(),
+        entered,
+        violated,
+    });
+    let heading = [
+        "Blocks that should be atomic, for `atomvet run --spec`. Made by `atomvet run --refine`.".to_owned(),
+        "Never seen violated means just that. Entries of blocks in which nothing shared happened are not counted."
+            .to_owned(),
+    ];
+    let nothing: [&Path; 0] = [];
+    Output::create(Some(path), &nothing)?.write_all_of(&render(&seen.collect::<Vec<_>>(), &heading))
 }
 
 /// All processes in which something could have been wrong; if there is none, the first.

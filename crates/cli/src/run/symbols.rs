@@ -160,7 +160,8 @@ impl Symbols {
     /// Whether code of the user's is at a return address, perhaps inlined.
     pub(crate) fn is_users(&mut self, returns_to: u64) -> bool {
         let Some((module, address)) = self.locate(returns_to.wrapping_sub(1)) else { return false };
-        let Some(loader) = &self.modules[module].loader else { return false };
+        let module = &self.modules[module];
+        let Some(loader) = module.loader.as_ref().filter(|_| !is_system(&module.path)) else { return false };
         let Ok(mut frames) = loader.find_frames(address) else { return false };
         while let Ok(Some(frame)) = frames.next() {
             if frame
@@ -253,7 +254,7 @@ impl Symbols {
         let of_user =
             self.modules.iter().filter(|m| !m.instrumented && !is_system(&m.path) && m.loader.is_some());
         let names = of_user.filter_map(|m| Some(m.path.file_name()?.to_string_lossy().into_owned()));
-        names.filter(|name| !name.starts_with("libtsan")).collect()
+        names.collect()
     }
 
     /// A path as people want to read it.
@@ -366,7 +367,9 @@ fn is_generated(name: &str) -> bool {
 /// Code that comes with the system.
 fn is_system(path: &Path) -> bool {
     let below = ["/usr/include", "/usr/lib", "/lib", "/lib64", "/usr/lib64", "/usr/share"];
-    below.iter().any(|directory| path.starts_with(directory))
+    let is_runtime = path.file_name().is_some_and(|name| name == "libtsan.so.2");
+    is_runtime
+        || below.iter().any(|directory| path.starts_with(directory))
         || path.components().any(|c| c.as_os_str() == "c++")
             && path.components().any(|c| c.as_os_str() == "include")
 }

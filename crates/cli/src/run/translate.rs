@@ -205,7 +205,9 @@ impl Translator {
             }
         };
         let is_block = match &self.spec {
-            Some(spec) if region != RegionId::NONE => spec.lists(self.names.regions.get(region)),
+            Some(spec) if region != RegionId::NONE && site != SiteId::NONE => {
+                spec.entry(self.names.regions.get(region), self.names.sites.get(site)).is_some()
+            }
             _ => counts,
         };
         let state = &mut self.threads[record.thread as usize];
