@@ -65,7 +65,7 @@ pub(crate) trait Live: Send {
 /// A trace being read.
 pub(crate) enum Opened {
     /// Bytes.
-    Stored(Input),
+    Stored(Box<Input>),
     /// A program.
     Running(Box<dyn Live>),
 }
@@ -161,7 +161,7 @@ impl Source {
             self.kind = Kind::Copied(copy);
             return Ok(Opened::Running(live));
         }
-        self.open_stored().map(Opened::Stored)
+        self.open_stored().map(|input| Opened::Stored(Box::new(input)))
     }
 
     fn open_stored(&mut self) -> Result<Input, Error> {

@@ -4,8 +4,8 @@
 //! address, so that the function itself is known only by where the hook returns to; inlined functions have
 //! none. `-finstrument-functions` names the function and survives inlining.
 //!
-//! `longjmp`, and exceptions past functions without cleanup, leave without a word. So a frame keeps its stack
-//! pointer, and frames below the present one are dead.
+//! `longjmp` leaves without a word (`interpose/jumps.rs`), and so may other things. So a frame keeps its stack pointer, and frames
+//! below the present one are dead.
 
 use core::arch::naked_asm;
 use core::ffi::{CStr, c_char};
@@ -119,20 +119,26 @@ fn enter(block: u64, stack: usize, place: usize) {
         drop_dead(thread, stack);
     }
     let depth = thread.depth;
-    // In this order: another thread that looks at this one now finds the new period in no block yet (`act_for` in
-    // `shadow.rs`), and a signal handler takes the room behind this one.
     let key = thread.key;
     thread.new_period();
+    if depth >= FRAMES {
+        thread.depth = depth + 1;
+        return;
+    }
+    let frame = Frame { block, stack, place, key, entered: thread.key, bare_count: thread.bare_count };
+    // SAFETY: there is room for so many.
+    let room = unsafe { &mut *thread.frames.add(depth) };
+    // In this order: another thread that looks at this one now finds the new period in no block yet (`act_for` in
+    // `shadow.rs`); and a signal handler in between may use the room and give it back, which shows in the key.
+    *room = frame;
     compiler_fence(Ordering::SeqCst);
     thread.depth = depth + 1;
     compiler_fence(Ordering::SeqCst);
-    if depth < FRAMES {
-        let (entered, bare_count) = (thread.key, thread.bare_count);
-        // SAFETY: there is room for so many.
-        unsafe { thread.frames.add(depth).write(Frame { block, stack, place, key, entered, bare_count }) };
-        if depth == 1 && thread.introduced == 0 || !is_known(block) {
-            introduce(thread);
-        }
+    if room.entered != frame.entered {
+        *room = frame;
+    }
+    if depth == 1 && thread.introduced == 0 || !is_known(block) {
+        introduce(thread);
     }
 }
 
@@ -193,14 +199,24 @@ fn drop_dead(thread: &mut Thread, stack: usize) {
     }
 }
 
+/// The thread goes on at a place further up its stack.
+pub(crate) fn jump(stack: usize) {
+    if let Some(thread) = thread::current() {
+        drop_dead(thread, stack);
+    }
+}
+
 /// Leaves the innermost block.
 #[inline(always)]
 fn leave(thread: &mut Thread) {
     let Some(frame) = innermost(thread) else { return overflow_left(thread) };
-    thread.depth -= 1;
-    if thread.announced > thread.depth {
-        thread.announced = thread.depth;
-    }
+    let depth = thread.depth - 1;
+    // Before and after, so that a signal handler in between finds the one or the other, and leaves nothing wrong behind.
+    thread.announced = thread.announced.min(depth);
+    compiler_fence(Ordering::SeqCst);
+    thread.depth = depth;
+    compiler_fence(Ordering::SeqCst);
+    thread.announced = thread.announced.min(depth);
     thread.key = frame.key.max(thread.received);
     thread.bare_count = thread.bare_count.min(frame.bare_count);
 }

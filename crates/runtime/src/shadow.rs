@@ -39,7 +39,7 @@ use crate::sys;
 use crate::thread::{self, BARE, Bare, FRAMES, HEARD, RECENT, Thread};
 
 /// Addresses are told apart by this many bits.
-const ADDRESS_BITS: u32 = 43;
+pub(crate) const ADDRESS_BITS: u32 = 43;
 const PLANE_BYTES: usize = 1 << ADDRESS_BITS;
 /// Planes for reads; as many for writes follow.
 const PLANES: usize = 4;
@@ -84,7 +84,9 @@ impl Access {
 
 /// Reserves the planes. False if the address space is too small.
 pub(crate) fn reserve() -> bool {
-    let base = sys::reserve(PLANE_BYTES * PLANES * 2);
+    /// Between low programs and the others, so that what is mapped later stays where it would be.
+    const USUALLY_FREE: usize = 0x1000_0000_0000;
+    let base = sys::reserve_at(USUALLY_FREE, PLANE_BYTES * PLANES * 2);
     // SAFETY: called once, before any thread records.
     unsafe { BASE = base as usize };
     !base.is_null()
@@ -96,22 +98,26 @@ pub(crate) fn plane(index: usize) -> usize {
     unsafe { BASE + index % PLANES * PLANE_BYTES }
 }
 
+/// Where those for its writes are.
+pub(crate) fn plane_of_writes(index: usize) -> usize {
+    plane(index) + TO_WRITES
+}
+
 /// Which bytes of a word an access of `size` bytes at `address` is about.
 #[inline(always)]
 fn bytes_of(address: usize, size: usize) -> u64 {
     ((1u64 << size) - 1) << (address & 7)
 }
 
-/// The word of a plane for an address. Linux puts programs and heaps at 0x55… or 0x56…, or low, and libraries and
-/// stacks at 0x7e… or 0x7f…; one bit from above keeps those apart in the bits that are left.
+/// The word of a plane for an address. Linux puts programs and their heaps at 0x555… to 0x565…, or low, and libraries
+/// and stacks from 0x7ff… down; in the lower 43 bits they would meet only after 680 GB of the latter.
 ///
 /// # Safety
 /// The plane is one of the reserved ones.
 #[inline(always)]
 unsafe fn word(plane: usize, address: usize) -> &'static AtomicU64 {
-    let offset = (address ^ address >> 3 & 1 << (ADDRESS_BITS - 1)) & (PLANE_BYTES - 8);
     // SAFETY: every such offset is inside a plane.
-    unsafe { &*((plane + offset) as *const AtomicU64) }
+    unsafe { &*((plane + (address & (PLANE_BYTES - 8))) as *const AtomicU64) }
 }
 
 /// Whether a record covers this access of at most 8 bytes within one word.
@@ -127,26 +133,68 @@ pub(crate) fn is_covered(thread: &Thread, access: Access, address: usize, size: 
 pub(crate) fn access(access: Access, address: usize, size: usize, place: usize) {
     let Some(thread) = thread::current() else { return record(access, address, size, place) };
     thread.seen += 1;
+    if !is_covered(thread, access, address, size) {
+        uncovered(access, address, size, place);
+    }
+}
+
+/// The rest of [`access`].
+#[inline(always)]
+pub(crate) fn uncovered(access: Access, address: usize, size: usize, place: usize) {
+    match access {
+        Access::Read => read_late(address, size, place),
+        Access::Write => write_late(address, size, place),
+    }
+}
+
+/// A read that no record of this period covers.
+#[inline(never)]
+fn read_late(address: usize, size: usize, place: usize) {
+    let Some(thread) = thread::current() else { return record(Access::Read, address, size, place) };
     let bytes = bytes_of(address, size);
     // SAFETY: threads have a plane.
-    let own = unsafe { word(access.plane(thread.plane), address) };
+    let own = unsafe { word(thread.plane, address) };
     let known = own.load(Ordering::Relaxed);
-    if thread::is_since(known, thread.key) && !known & bytes == 0 {
+    // Exactly these bytes: a period is kept for all bytes of a word together.
+    if !thread::is_since(known, thread.birth) || known & BYTES != bytes {
+        return record(Access::Read, address, size, place);
+    }
+    if thread.ignoring == 0 {
+        own.store(thread.key | LATE | known & FOREIGN | bytes, Ordering::Relaxed);
+        remember(thread, Access::Read, address, size, place);
+    }
+}
+
+/// A write that no record of this period covers. If one of an earlier period does, it is late; but another thread may have noted a
+/// late read at the same moment as that one was made, so the others' words are looked at.
+#[inline(never)]
+fn write_late(address: usize, size: usize, place: usize) {
+    let Some(thread) = thread::current() else { return record(Access::Write, address, size, place) };
+    let bytes = bytes_of(address, size);
+    let mine = thread.plane;
+    // SAFETY: threads have a plane.
+    let (reads, writes) = unsafe { (word(mine, address), word(mine + TO_WRITES, address)) };
+    let known = writes.load(Ordering::Relaxed);
+    let others = (0..PLANES).map(plane).filter(|&other| other != mine);
+    // SAFETY: reserved planes.
+    let mut conflicts = others.map(|other| unsafe { word(other, address) }.load(Ordering::Relaxed) & bytes);
+    if !thread::is_since(known, thread.birth)
+        || known & BYTES != bytes
+        || conflicts.any(|conflict| conflict != 0)
+    {
+        return record(Access::Write, address, size, place);
+    }
+    if thread.ignoring != 0 {
         return;
     }
-    // Exactly these bytes: a period is kept for all bytes of a word together.
-    if thread::is_since(known, thread.birth) && known & BYTES == bytes {
-        if thread.ignoring != 0 {
-            return;
-        }
-        if access == Access::Read {
-            own.store(thread.key | LATE | known & FOREIGN | bytes, Ordering::Relaxed);
-            remember(thread, access, address, size, place);
-            return;
-        }
-        return write_late(thread, own, known, bytes, address, size, place);
+    writes.store(thread.key | LATE | known & (PAST | FOREIGN) | bytes, Ordering::Relaxed);
+    let read = reads.load(Ordering::Relaxed);
+    if !thread::is_since(read, thread.key) || !read & bytes != 0 {
+        // What it covers besides is given up, unless it is of this period.
+        let kept = if thread::is_since(read, thread.key) { read & BYTES } else { 0 };
+        reads.store(thread.key | LATE | kept | read & FOREIGN | bytes, Ordering::Relaxed);
     }
-    record(access, address, size, place);
+    remember(thread, Access::Write, address, size, place);
 }
 
 /// Keeps what is needed to record a late access after all.
@@ -190,37 +238,6 @@ fn record_some_bare(thread: &mut Thread) {
         stripe.unlock();
     }
     thread.bare_count = 0;
-}
-
-/// A write that only a word of an earlier period covers. Another thread may have noted a late read at the same moment as
-/// this one was recorded, so the others' words are looked at first.
-#[inline(never)]
-fn write_late(
-    thread: &mut Thread,
-    own: &AtomicU64,
-    known: u64,
-    bytes: u64,
-    address: usize,
-    size: usize,
-    place: usize,
-) {
-    let mine = thread.plane;
-    let others = (0..PLANES).map(plane).filter(|&other| other != mine);
-    // SAFETY: reserved planes.
-    let mut conflicts = others.map(|other| unsafe { word(other, address) }.load(Ordering::Relaxed) & bytes);
-    if conflicts.any(|conflict| conflict != 0) {
-        return record(Access::Write, address, size, place);
-    }
-    own.store(thread.key | LATE | known & (PAST | FOREIGN) | bytes, Ordering::Relaxed);
-    // SAFETY: threads have a plane.
-    let reads = unsafe { word(mine, address) };
-    let read = reads.load(Ordering::Relaxed);
-    if !(thread::is_since(read, thread.key) && !read & bytes == 0) {
-        // What it covers besides is given up, unless it is of this period.
-        let kept = if thread::is_since(read, thread.key) { read & (BYTES | LATE) } else { LATE };
-        reads.store(thread.key | kept | read & FOREIGN | bytes, Ordering::Relaxed);
-    }
-    remember(thread, Access::Write, address, size, place);
 }
 
 /// An access of any length. Large ones are many of small ones.

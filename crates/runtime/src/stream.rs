@@ -77,12 +77,12 @@ fn announce(header: &Header, thread: &mut Thread) -> (usize, u64) {
     let mut announced = core::mem::replace(&mut thread.announced, open);
     // SAFETY: another thread writes it, and what it says is checked before it is believed.
     let (entered, by_other) = unsafe { (&raw const thread.announced_by_other).read_volatile() };
-    // SAFETY: the first `open` frames are there.
-    if by_other > announced
-        && by_other <= open
-        && unsafe { (*thread.frames.add(by_other - 1)).entered } == entered
-    {
-        announced = by_other;
+    if by_other > announced && by_other <= open {
+        // SAFETY: the first `open` frames are there.
+        let innermost = unsafe { (*thread.frames.add(by_other - 1)).entered };
+        if innermost == entered {
+            announced = by_other;
+        }
     }
     announce_some(header, thread.serial, thread.frames, announced, open)
 }

@@ -35,18 +35,23 @@ pub(crate) fn call(number: usize, arguments: [usize; 6]) -> isize {
 
 /// Fresh zeroed memory that takes room only where it is touched; null if there is none.
 pub(crate) fn reserve(bytes: usize) -> *mut u8 {
+    reserve_at(0, bytes)
+}
+
+/// The same, at an address if that is free.
+pub(crate) fn reserve_at(address: usize, bytes: usize) -> *mut u8 {
     const PRIVATE_ANONYMOUS_NORESERVE: usize = 0x4022;
-    map(bytes, PRIVATE_ANONYMOUS_NORESERVE, usize::MAX)
+    map(address, bytes, PRIVATE_ANONYMOUS_NORESERVE, usize::MAX)
 }
 
 /// A file's memory, shared with whoever else maps it; null if that cannot be.
 pub(crate) fn map_shared(file: usize, bytes: usize) -> *mut u8 {
-    map(bytes, 1, file)
+    map(0, bytes, 1, file)
 }
 
-fn map(bytes: usize, flags: usize, file: usize) -> *mut u8 {
+fn map(address: usize, bytes: usize, flags: usize, file: usize) -> *mut u8 {
     const READ_WRITE: usize = 3;
-    let address = call(MMAP, [0, bytes, READ_WRITE, flags, file, 0]);
+    let address = call(MMAP, [address, bytes, READ_WRITE, flags, file, 0]);
     if (-4095..0).contains(&address) { core::ptr::null_mut() } else { address as *mut u8 }
 }
 

@@ -33,8 +33,9 @@ pub(crate) struct Thread {
     pub(crate) key: u64,
     /// The first key of this thread: smaller ones were another's of the same index.
     pub(crate) birth: u64,
-    /// Where the filter keeps this thread's reads; its writes are a fixed distance behind.
+    /// Where the filter keeps this thread's reads, and its writes.
     pub(crate) plane: usize,
+    pub(crate) write_plane: usize,
     /// Accesses seen.
     pub(crate) seen: u64,
     /// The open blocks: `depth` of them, but no more than [`FRAMES`] are kept.
@@ -117,7 +118,7 @@ pub(crate) const FRAMES: usize = 0xffff;
 
 /// The step from one period to the next.
 pub(crate) const STEP: u64 = 1 << 18;
-const INDEX_SHIFT: u32 = 50;
+pub(crate) const INDEX_SHIFT: u32 = 50;
 const INDEXES: usize = 1 << 14;
 
 global_asm!(
@@ -235,6 +236,13 @@ impl Thread {
     pub(crate) fn start_as(heritage: Heritage) -> Option<&'static mut Thread> {
         // SAFETY: the memory is this thread's.
         let local = unsafe { &mut *local() };
+        if let Some(thread) = current() {
+            // A signal handler was faster: it is the same thread all the same.
+            thread.serial = heritage.serial;
+            thread.parent_birth = heritage.parent_birth;
+            thread.parent_last = heritage.parent_last;
+            return Some(thread);
+        }
         local.silent = true;
         let index = take_index();
         let memory = if index == 0 { core::ptr::null_mut() } else { memory_of(index) };
@@ -269,6 +277,7 @@ impl Thread {
         self.received = self.key;
         self.birth = self.key;
         self.plane = shadow::plane(index);
+        self.write_plane = shadow::plane_of_writes(index);
     }
 
     /// Another period begins.

@@ -9,7 +9,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int count, wrong_errno;
-static volatile int handled[64];
+static __thread volatile int handled[64];
 
 __attribute__((noinline)) static void handler(int number) {
     for (int i = 0; i < 64; i++)

@@ -121,7 +121,7 @@ impl Ring {
             };
             self.next += 1;
             take(record);
-            if self.next % BETWEEN_TELLING == 0 {
+            if self.next.is_multiple_of(BETWEEN_TELLING) {
                 self.header().tail.0.store(self.next, Ordering::Release);
             }
         }

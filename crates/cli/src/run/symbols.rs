@@ -3,6 +3,7 @@
 //! The program's memory map says which file an address belongs to; DWARF and the symbol table of that file, or of its
 //! separate debug file, say the rest. What is not known is `module+0x…`.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -30,6 +31,13 @@ struct Mapped {
 
 struct Module {
     path: PathBuf,
+    /// Read when it is first needed: most libraries never are.
+    contents: OnceCell<Contents>,
+}
+
+/// What a file says about itself.
+#[derive(Default)]
+struct Contents {
     /// Stretches of the file and where the file wants them.
     segments: Vec<(u64, u64, u64)>,
     loader: Option<Loader>,
@@ -37,7 +45,6 @@ struct Module {
     data: Vec<(u64, u64, String)>,
     /// It calls the hooks.
     instrumented: bool,
-    executable: bool,
 }
 
 /// A function.
@@ -103,9 +110,7 @@ impl Symbols {
         let module = match self.modules.iter().position(|module| module.path == path) {
             Some(module) => module,
             None => {
-                let mut module = Module::open(path);
-                module.executable = self.modules.is_empty();
-                self.modules.push(module);
+                self.modules.push(Module { path: path.to_owned(), contents: OnceCell::new() });
                 self.modules.len() - 1
             }
         };
@@ -133,24 +138,27 @@ impl Symbols {
         };
         let module = &self.modules[module];
         let mut function = String::new();
-        if let Some(loader) = &module.loader
+        if let Some(loader) = module.loader()
             && let Ok(mut frames) = loader.find_frames(address)
-            && let Ok(Some(frame)) = frames.next()
         {
-            if let Some(name) = &frame.function
-                && let Ok(raw) = name.raw_name()
-            {
-                function = demangle(&raw);
-            }
-            if let Some(location) = frame.location
-                && let (Some(file), Some(line)) = (location.file, location.line)
-                && line > 0
-            {
-                return Place { site: format!("{}:{line}", self.shown(file)), function };
+            while let Ok(Some(frame)) = frames.next() {
+                if let Some(name) = &frame.function
+                    && let Ok(raw) = name.raw_name()
+                {
+                    function = demangle(&raw);
+                }
+                if let Some(location) = frame.location
+                    && let (Some(file), Some(line)) = (location.file, location.line)
+                    && line > 0
+                    // An annotation stands where it is used.
+                    && !file.ends_with("/atomvet.h")
+                {
+                    return Place { site: format!("{}:{line}", self.shown(file)), function };
+                }
             }
         }
         if function.is_empty()
-            && let Some(name) = module.loader.as_ref().and_then(|loader| loader.find_symbol(address))
+            && let Some(name) = module.loader().and_then(|loader| loader.find_symbol(address))
         {
             function = demangle(name);
         }
@@ -161,7 +169,7 @@ impl Symbols {
     pub(crate) fn is_users(&mut self, returns_to: u64) -> bool {
         let Some((module, address)) = self.locate(returns_to.wrapping_sub(1)) else { return false };
         let module = &self.modules[module];
-        let Some(loader) = module.loader.as_ref().filter(|_| !is_system(&module.path)) else { return false };
+        let Some(loader) = module.loader().filter(|_| !is_system(&module.path)) else { return false };
         let Ok(mut frames) = loader.find_frames(address) else { return false };
         while let Ok(Some(frame)) = frames.next() {
             if frame
@@ -194,7 +202,7 @@ impl Symbols {
         let mut name = None;
         let mut site = None;
         let mut file_name = None;
-        if let Some(loader) = &module.loader
+        if let Some(loader) = module.loader()
             && let Ok(mut frames) = loader.find_frames(address)
         {
             // The outermost: the function itself, not what is inlined at its start.
@@ -209,7 +217,7 @@ impl Symbols {
             }
         }
         if name.is_none() {
-            name = module.loader.as_ref().and_then(|loader| loader.find_symbol(address)).map(demangle);
+            name = module.loader().and_then(|loader| loader.find_symbol(address)).map(demangle);
         }
         let owner = match (&file_name, &name) {
             (_, Some(name)) if is_generated(name) => Owner::System,
@@ -228,7 +236,7 @@ impl Symbols {
     /// The global variable at an address, with what is added to its start.
     pub(crate) fn variable(&mut self, address: u64) -> Option<String> {
         let (module, address) = self.locate_known(address)?;
-        let data = &self.modules[module].data;
+        let data = &self.modules[module].contents().data;
         let after = data.partition_point(|(start, ..)| *start <= address);
         let (start, size, name) = data.get(after.checked_sub(1)?)?;
         match address - start {
@@ -242,8 +250,8 @@ impl Symbols {
     fn locate_known(&self, address: u64) -> Option<(usize, u64)> {
         // Variables without initial values stand behind what is mapped of their file, in memory of no name.
         let (start, mapped) = self.mapped.range(..=address).next_back()?;
-        const BEHIND: u64 = 64 << 20;
-        (address < mapped.end + BEHIND).then(|| {
+        let behind = if is_system(&self.modules[mapped.module].path) { 1 << 20 } else { 1 << 30 };
+        (address < mapped.end + behind).then(|| {
             let in_file = address - start + mapped.offset;
             (mapped.module, self.modules[mapped.module].virtual_address(in_file))
         })
@@ -251,8 +259,10 @@ impl Symbols {
 
     /// Files with code that the program has loaded but that call no hooks, without the system's.
     pub(crate) fn not_instrumented(&self) -> Vec<String> {
-        let of_user =
-            self.modules.iter().filter(|m| !m.instrumented && !is_system(&m.path) && m.loader.is_some());
+        let of_user = self
+            .modules
+            .iter()
+            .filter(|m| !is_system(&m.path) && !m.contents().instrumented && m.loader().is_some());
         let names = of_user.filter_map(|m| Some(m.path.file_name()?.to_string_lossy().into_owned()));
         names.collect()
     }
@@ -267,51 +277,20 @@ impl Symbols {
 }
 
 impl Module {
-    fn open(path: &Path) -> Module {
-        let mut module = Module {
-            path: path.to_owned(),
-            segments: Vec::new(),
-            loader: None,
-            data: Vec::new(),
-            instrumented: false,
-            executable: false,
-        };
-        let Ok(bytes) = std::fs::read(path) else { return module };
-        let Ok(file) = object::File::parse(&*bytes) else { return module };
-        module.segments = (file.segments())
-            .map(|segment| {
-                let (offset, size) = segment.file_range();
-                (offset, size.max(segment.size()), segment.address())
-            })
-            .collect();
-        module.segments.sort_unstable();
-        let is_hook = |symbol: &object::Symbol<'_, '_>| {
-            let name = symbol.name().unwrap_or_default();
-            name.starts_with("__tsan_")
-                || name.starts_with("__cyg_profile_")
-                || name.starts_with("atomvet_begin")
-        };
-        module.instrumented = file.dynamic_symbols().chain(file.symbols()).any(|s| is_hook(&s));
-        let debug = debug_file(path, &file);
-        module.loader = Loader::new(debug.as_deref().unwrap_or(path)).ok();
-        let separate = debug.and_then(|debug| std::fs::read(debug).ok());
-        let separate = separate.as_ref().and_then(|bytes| object::File::parse(&**bytes).ok());
-        let table = separate.as_ref().unwrap_or(&file);
-        let symbols = table.symbols().chain(table.dynamic_symbols());
-        module.data = symbols
-            .filter(|symbol| symbol.kind() == SymbolKind::Data && symbol.address() != 0)
-            .filter_map(|symbol| Some((symbol.address(), symbol.size(), demangle(symbol.name().ok()?))))
-            .collect();
-        module.data.sort_unstable();
-        module.data.dedup_by_key(|(start, ..)| *start);
-        module
+    fn contents(&self) -> &Contents {
+        self.contents.get_or_init(|| Contents::read(&self.path))
+    }
+
+    fn loader(&self) -> Option<&Loader> {
+        self.contents().loader.as_ref()
     }
 
     fn virtual_address(&self, in_file: u64) -> u64 {
-        let after = self.segments.partition_point(|(offset, ..)| *offset <= in_file);
+        let segments = &self.contents().segments;
+        let after = segments.partition_point(|(offset, ..)| *offset <= in_file);
         // The segment that holds it; offsets of neighbours may overlap by the rest of a page.
-        let segment = self.segments[..after].iter().rev().find(|(offset, size, _)| in_file - offset < *size);
-        match segment.or_else(|| self.segments[..after].last()) {
+        let segment = segments[..after].iter().rev().find(|(offset, size, _)| in_file - offset < *size);
+        match segment.or_else(|| segments[..after].last()) {
             Some((offset, _, address)) => in_file - offset + address,
             None => in_file,
         }
@@ -320,6 +299,41 @@ impl Module {
     fn offset(&self, address: u64) -> String {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         format!("{name}+{address:#x}")
+    }
+}
+
+impl Contents {
+    fn read(path: &Path) -> Contents {
+        let mut contents = Contents::default();
+        let Ok(bytes) = std::fs::read(path) else { return contents };
+        let Ok(file) = object::File::parse(&*bytes) else { return contents };
+        contents.segments = (file.segments())
+            .map(|segment| {
+                let (offset, size) = segment.file_range();
+                (offset, size.max(segment.size()), segment.address())
+            })
+            .collect();
+        contents.segments.sort_unstable();
+        let is_hook = |symbol: &object::Symbol<'_, '_>| {
+            let name = symbol.name().unwrap_or_default();
+            name.starts_with("__tsan_")
+                || name.starts_with("__cyg_profile_")
+                || name.starts_with("atomvet_begin")
+        };
+        contents.instrumented = file.dynamic_symbols().chain(file.symbols()).any(|s| is_hook(&s));
+        let debug = debug_file(path, &file);
+        contents.loader = Loader::new(debug.as_deref().unwrap_or(path)).ok();
+        let separate = debug.and_then(|debug| std::fs::read(debug).ok());
+        let separate = separate.as_ref().and_then(|bytes| object::File::parse(&**bytes).ok());
+        let table = separate.as_ref().unwrap_or(&file);
+        let symbols = table.symbols().chain(table.dynamic_symbols());
+        contents.data = symbols
+            .filter(|symbol| symbol.kind() == SymbolKind::Data && symbol.address() != 0)
+            .filter_map(|symbol| Some((symbol.address(), symbol.size(), demangle(symbol.name().ok()?))))
+            .collect();
+        contents.data.sort_unstable();
+        contents.data.dedup_by_key(|(start, ..)| *start);
+        contents
     }
 }
 

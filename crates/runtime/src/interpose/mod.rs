@@ -4,6 +4,7 @@
 pub(crate) mod annotations;
 mod c11;
 mod forward;
+mod jumps;
 pub(crate) mod libraries;
 mod locks;
 pub(crate) mod memory;

@@ -240,7 +240,7 @@ pub(crate) fn say_farewell_later() {
     let key = FAREWELL.load(Ordering::Acquire);
     if key != u32::MAX {
         // SAFETY: the key was created. Any value will do, but for null.
-        unsafe { pthread_setspecific(key, 1 as *const c_void) };
+        unsafe { pthread_setspecific(key, core::ptr::dangling::<c_void>()) };
     }
 }
 
