@@ -10,7 +10,7 @@ use crate::thread::{INDEX_SHIFT, Thread};
 
 /// The same as [`shadow::access`], which says what is done here and why.
 macro_rules! accesses {
-    ($($hook:ident $body:ident: $access:ident of $size:literal in $plane:ident;)*) => {
+    ($($hook:ident $body:ident: $access:ident of $size:literal in $plane:ident times $scale:literal;)*) => {
         $(
             #[unsafe(no_mangle)]
             #[unsafe(naked)]
@@ -26,8 +26,8 @@ macro_rules! accesses {
                     "shl rdx, {address_shift}",
                     "shr rdx, {address_shift}",
                     "and rdx, -8",
-                    "add rdx, qword ptr [rax + {plane}]",
-                    "mov rdx, qword ptr [rdx]",
+                    "mov rcx, qword ptr [rax + {plane}]",
+                    "mov rdx, qword ptr [rcx + rdx * {scale}]",
                     // Is it of this thread and this period?
                     "mov rcx, rdx",
                     "sub rcx, qword ptr [rax + {key}]",
@@ -47,6 +47,7 @@ macro_rules! accesses {
                     seen = const offset_of!(Thread, seen),
                     address_shift = const 64 - shadow::ADDRESS_BITS,
                     plane = const offset_of!(Thread, $plane),
+                    scale = const $scale,
                     key = const offset_of!(Thread, key),
                     index_shift = const INDEX_SHIFT,
                     bytes = const (1 << $size) - 1,
@@ -61,23 +62,23 @@ macro_rules! accesses {
 }
 
 accesses! {
-    __tsan_read1 read1: Read of 1 in plane;
-    __tsan_read2 read2: Read of 2 in plane;
-    __tsan_read4 read4: Read of 4 in plane;
-    __tsan_read8 read8: Read of 8 in plane;
-    __tsan_write1 write1: Write of 1 in write_plane;
-    __tsan_write2 write2: Write of 2 in write_plane;
-    __tsan_write4 write4: Write of 4 in write_plane;
-    __tsan_write8 write8: Write of 8 in write_plane;
-    __tsan_volatile_read1 volatile_read1: Read of 1 in plane;
-    __tsan_volatile_read2 volatile_read2: Read of 2 in plane;
-    __tsan_volatile_read4 volatile_read4: Read of 4 in plane;
-    __tsan_volatile_read8 volatile_read8: Read of 8 in plane;
-    __tsan_volatile_write1 volatile_write1: Write of 1 in write_plane;
-    __tsan_volatile_write2 volatile_write2: Write of 2 in write_plane;
-    __tsan_volatile_write4 volatile_write4: Write of 4 in write_plane;
-    __tsan_volatile_write8 volatile_write8: Write of 8 in write_plane;
-    __tsan_vptr_read vptr_read: Read of 8 in plane;
+    __tsan_read1 read1: Read of 1 in plane times 1;
+    __tsan_read2 read2: Read of 2 in plane times 1;
+    __tsan_read4 read4: Read of 4 in plane times 1;
+    __tsan_read8 read8: Read of 8 in plane times 1;
+    __tsan_write1 write1: Write of 1 in write_plane times 4;
+    __tsan_write2 write2: Write of 2 in write_plane times 4;
+    __tsan_write4 write4: Write of 4 in write_plane times 4;
+    __tsan_write8 write8: Write of 8 in write_plane times 4;
+    __tsan_volatile_read1 volatile_read1: Read of 1 in plane times 1;
+    __tsan_volatile_read2 volatile_read2: Read of 2 in plane times 1;
+    __tsan_volatile_read4 volatile_read4: Read of 4 in plane times 1;
+    __tsan_volatile_read8 volatile_read8: Read of 8 in plane times 1;
+    __tsan_volatile_write1 volatile_write1: Write of 1 in write_plane times 4;
+    __tsan_volatile_write2 volatile_write2: Write of 2 in write_plane times 4;
+    __tsan_volatile_write4 volatile_write4: Write of 4 in write_plane times 4;
+    __tsan_volatile_write8 volatile_write8: Write of 8 in write_plane times 4;
+    __tsan_vptr_read vptr_read: Read of 8 in plane times 1;
 }
 
 /// Hooks for accesses that may cross a word.

@@ -41,7 +41,8 @@ use crate::thread::{self, BARE, Bare, FRAMES, HEARD, RECENT, Thread};
 /// Addresses are told apart by this many bits.
 pub(crate) const ADDRESS_BITS: u32 = 43;
 const PLANE_BYTES: usize = 1 << ADDRESS_BITS;
-/// Planes for reads; as many for writes follow.
+/// Groups of threads. Each has a plane for reads; the words for writes of all groups stand together behind those, so that
+/// a read finds all writes in one cache line.
 const PLANES: usize = 4;
 const TO_WRITES: usize = PLANE_BYTES * PLANES;
 
@@ -73,11 +74,15 @@ impl Access {
         }
     }
 
+    /// The thread's own word for this kind of access.
     #[inline(always)]
-    fn plane(self, reads: usize) -> usize {
-        match self {
-            Access::Read => reads,
-            Access::Write => reads + TO_WRITES,
+    fn own(self, thread: &Thread, address: usize) -> &'static AtomicU64 {
+        // SAFETY: threads have planes.
+        unsafe {
+            match self {
+                Access::Read => word(thread.plane, address),
+                Access::Write => write_word(thread.write_plane, address),
+            }
         }
     }
 }
@@ -100,7 +105,8 @@ pub(crate) fn plane(index: usize) -> usize {
 
 /// Where those for its writes are.
 pub(crate) fn plane_of_writes(index: usize) -> usize {
-    plane(index) + TO_WRITES
+    // SAFETY: written once, before any thread records.
+    unsafe { BASE + TO_WRITES + index % PLANES * 8 }
 }
 
 /// Which bytes of a word an access of `size` bytes at `address` is about.
@@ -120,11 +126,20 @@ unsafe fn word(plane: usize, address: usize) -> &'static AtomicU64 {
     unsafe { &*((plane + (address & (PLANE_BYTES - 8))) as *const AtomicU64) }
 }
 
+/// The word of a group's writes for an address.
+///
+/// # Safety
+/// The plane is one of [`plane_of_writes`].
+#[inline(always)]
+unsafe fn write_word(plane: usize, address: usize) -> &'static AtomicU64 {
+    // SAFETY: every such offset is inside the reserved memory.
+    unsafe { &*((plane + (address & (PLANE_BYTES - 8)) * PLANES) as *const AtomicU64) }
+}
+
 /// Whether a record covers this access of at most 8 bytes within one word.
 #[inline(always)]
 pub(crate) fn is_covered(thread: &Thread, access: Access, address: usize, size: usize) -> bool {
-    // SAFETY: threads have a plane.
-    let record = unsafe { word(access.plane(thread.plane), address) }.load(Ordering::Relaxed);
+    let record = access.own(thread, address).load(Ordering::Relaxed);
     thread::is_since(record, thread.key) && !record & bytes_of(address, size) == 0
 }
 
@@ -147,22 +162,47 @@ pub(crate) fn uncovered(access: Access, address: usize, size: usize, place: usiz
     }
 }
 
-/// A read that no record of this period covers.
+/// A read that no record of this period covers. It is late, unless another thread has written there and this one has not
+/// heard of it.
 #[inline(never)]
 fn read_late(address: usize, size: usize, place: usize) {
     let Some(thread) = thread::current() else { return record(Access::Read, address, size, place) };
     let bytes = bytes_of(address, size);
-    // SAFETY: threads have a plane.
-    let own = unsafe { word(thread.plane, address) };
+    let own = Access::Read.own(thread, address);
     let known = own.load(Ordering::Relaxed);
-    // Exactly these bytes: a period is kept for all bytes of a word together.
-    if !thread::is_since(known, thread.birth) || known & BYTES != bytes {
+    let covered_once = thread::is_since(known, thread.birth) && known & BYTES == bytes;
+    if !covered_once && !is_quiet_read(thread, known, bytes, address, size) {
         return record(Access::Read, address, size, place);
     }
     if thread.ignoring == 0 {
-        own.store(thread.key | LATE | known & FOREIGN | bytes, Ordering::Relaxed);
+        // A period is kept for all bytes of a word together.
+        let kept = if thread::is_since(known, thread.key) { known & BYTES } else { 0 };
+        own.store(thread.key | LATE | known & FOREIGN | kept | bytes, Ordering::Relaxed);
         remember(thread, Access::Read, address, size, place);
     }
+}
+
+/// Whether no other thread has written these bytes in a way that matters to a read, as far as its word is its own.
+#[inline(always)]
+fn is_quiet_read(thread: &Thread, known: u64, bytes: u64, address: usize, size: usize) -> bool {
+    if (address & 7) + size > 8 || known != 0 && !thread::is_since(known, thread.birth) {
+        return false;
+    }
+    (0..PLANES).all(|index| {
+        // SAFETY: reserved memory.
+        let written = unsafe { write_word(plane_of_writes(index), address) }.load(Ordering::Relaxed);
+        written & (bytes | PAST | FOREIGN) == 0
+            || thread::is_since(written, thread.birth)
+            || written & (bytes | FOREIGN) == 0 && has_heard(thread, written)
+    })
+}
+
+/// Whether the thread comes after what another's word tells of.
+#[inline(always)]
+fn has_heard(thread: &Thread, other: u64) -> bool {
+    let by_creator = other >= thread.parent_birth && other < thread.parent_last;
+    let heard = thread.heard[thread::index_of(other) % HEARD];
+    by_creator || thread::index_of(heard) == thread::index_of(other) && heard >= other & WHEN
 }
 
 /// A write that no record of this period covers. If one of an earlier period does, it is late; but another thread may have noted a
@@ -171,17 +211,16 @@ fn read_late(address: usize, size: usize, place: usize) {
 fn write_late(address: usize, size: usize, place: usize) {
     let Some(thread) = thread::current() else { return record(Access::Write, address, size, place) };
     let bytes = bytes_of(address, size);
-    let mine = thread.plane;
-    // SAFETY: threads have a plane.
-    let (reads, writes) = unsafe { (word(mine, address), word(mine + TO_WRITES, address)) };
+    let (reads, writes) = (Access::Read.own(thread, address), Access::Write.own(thread, address));
     let known = writes.load(Ordering::Relaxed);
+    if !thread::is_since(known, thread.birth) || known & BYTES != bytes {
+        return record(Access::Write, address, size, place);
+    }
+    let mine = thread.plane;
     let others = (0..PLANES).map(plane).filter(|&other| other != mine);
     // SAFETY: reserved planes.
     let mut conflicts = others.map(|other| unsafe { word(other, address) }.load(Ordering::Relaxed) & bytes);
-    if !thread::is_since(known, thread.birth)
-        || known & BYTES != bytes
-        || conflicts.any(|conflict| conflict != 0)
-    {
+    if conflicts.any(|conflict| conflict != 0) {
         return record(Access::Write, address, size, place);
     }
     if thread.ignoring != 0 {
@@ -228,8 +267,7 @@ fn record_some_bare(thread: &mut Thread) {
             continue;
         }
         let access = if writes { Access::Write } else { Access::Read };
-        // SAFETY: threads have a plane.
-        let own = unsafe { word(access.plane(thread.plane), address) };
+        let own = access.own(thread, address);
         let known = own.load(Ordering::Relaxed);
         if known & (WHEN | LATE) == key | LATE && !known & bytes_of(address, size as usize) == 0 {
             own.store(known & !LATE, Ordering::Relaxed);
@@ -298,15 +336,14 @@ pub(crate) fn stripe(address: usize) -> &'static Spin {
 #[inline(always)]
 pub(crate) fn take_over(thread: &mut Thread, access: Access, address: usize, size: usize) -> Need {
     let bytes = bytes_of(address, size);
-    // SAFETY: threads have a plane.
-    let own = unsafe { word(access.plane(thread.plane), address) }.load(Ordering::Relaxed);
+    let own = access.own(thread, address).load(Ordering::Relaxed);
     let covered_once = thread::is_since(own, thread.birth) && !own & bytes == 0;
     if covered_once && thread::is_since(own, thread.key) && own & LATE == 0 {
         return Need::None;
     }
     let mut receives = false;
     for index in 0..PLANES {
-        receives |= take_from(thread, access, plane(index), address, bytes);
+        receives |= take_from(thread, access, index, address, bytes);
     }
     receives &= !covered_once;
     if receives {
@@ -334,8 +371,7 @@ pub(crate) enum Need {
 /// Marks an access as late that was just noted as recorded.
 #[inline(always)]
 fn mark_late(thread: &mut Thread, access: Access, address: usize, size: usize, place: usize) {
-    // SAFETY: threads have a plane.
-    let (reads, writes) = unsafe { (word(thread.plane, address), word(thread.plane + TO_WRITES, address)) };
+    let (reads, writes) = (Access::Read.own(thread, address), Access::Write.own(thread, address));
     for (own, concerned) in [(reads, true), (writes, access == Access::Write)] {
         if concerned {
             own.store(own.load(Ordering::Relaxed) | LATE, Ordering::Relaxed);
@@ -344,20 +380,25 @@ fn mark_late(thread: &mut Thread, access: Access, address: usize, size: usize, p
     remember(thread, access, address, size, place);
 }
 
-/// Takes from another plane what conflicts with an access; whether the access receives something by that.
-fn take_from(thread: &mut Thread, access: Access, other: usize, address: usize, bytes: u64) -> bool {
-    // SAFETY: `plane` gives reserved ones.
-    let (reads, writes) = unsafe { (word(other, address), word(other + TO_WRITES, address)) };
+/// Takes from another group's words what conflicts with an access; whether the access receives something by that.
+fn take_from(thread: &mut Thread, access: Access, index: usize, address: usize, bytes: u64) -> bool {
     let birth = thread.birth;
     let not_mine = |word: &AtomicU64| {
         let word = word.load(Ordering::Relaxed);
         if thread::is_since(word, birth) { 0 } else { word }
     };
-    let (read, written) = (not_mine(reads), not_mine(writes));
+    // SAFETY: reserved planes.
+    let (reads, writes) =
+        unsafe { (word(plane(index), address), write_word(plane_of_writes(index), address)) };
+    let is_own_group = plane(index) == thread.plane;
+    let written = not_mine(writes);
+    // Reads do not conflict with each other, and looking for them costs a cache miss per group.
+    let look_at_reads = access == Access::Write || is_own_group || written & LATE != 0;
+    let read = if look_at_reads { not_mine(reads) } else { 0 };
     if read | written == 0 {
         return false;
     }
-    if other == thread.plane {
+    if is_own_group {
         // This thread needs the words for itself: what is late in them is recorded while it can be.
         for (word, access) in [(written, Access::Write), (read, Access::Read)] {
             if word & LATE != 0 {
@@ -417,8 +458,7 @@ fn is_news(thread: &mut Thread, other: u64) -> bool {
 /// Notes an access as recorded in the thread's own word.
 #[inline(always)]
 fn note(thread: &Thread, access: Access, address: usize, bytes: u64) {
-    // SAFETY: threads have a plane.
-    let own = unsafe { word(access.plane(thread.plane), address) };
+    let own = access.own(thread, address);
     let known = own.load(Ordering::Relaxed);
     let mut noted = thread.key | bytes;
     if thread::is_since(known, thread.birth) {
@@ -503,43 +543,47 @@ pub(crate) fn forget(address: usize, bytes: usize) {
     const PAGE: usize = 4096;
     const LARGE: usize = 16 * PAGE;
     let (start, end) = (address & !7, (address + bytes + 7) & !7);
+    if bytes < LARGE {
+        return clear(start, end);
+    }
     let (first_page, last_page) = ((start + PAGE - 1) & !(PAGE - 1), end & !(PAGE - 1));
-    for plane in planes() {
-        let clear = |from: usize, to: usize| {
-            for address in (from..to).step_by(8) {
-                // SAFETY: a reserved plane.
-                let word = unsafe { word(plane, address) };
-                if word.load(Ordering::Relaxed) != 0 {
-                    word.store(0, Ordering::Relaxed);
-                }
+    clear(start, first_page);
+    clear(last_page, end);
+    for index in 0..PLANES {
+        // SAFETY: a reserved plane.
+        let words = unsafe { word(plane(index), first_page) };
+        sys::forget_pages(&raw const *words as usize, last_page - first_page);
+    }
+    // SAFETY: reserved memory.
+    let words = unsafe { write_word(plane_of_writes(0), first_page) };
+    sys::forget_pages(&raw const *words as usize, (last_page - first_page) * PLANES);
+}
+
+fn clear(from: usize, to: usize) {
+    for address in (from..to).step_by(8) {
+        for word in words(address) {
+            if word.load(Ordering::Relaxed) != 0 {
+                word.store(0, Ordering::Relaxed);
             }
-        };
-        if bytes < LARGE {
-            clear(start, end);
-        } else {
-            clear(start, first_page);
-            // SAFETY: a reserved plane.
-            let words = unsafe { word(plane, first_page) };
-            sys::forget_pages(&raw const *words as usize, last_page - first_page);
-            clear(last_page, end);
         }
     }
 }
 
-fn planes() -> impl Iterator<Item = usize> {
-    (0..PLANES).map(plane).flat_map(|reads| [reads, reads + TO_WRITES])
+/// All words for an address.
+fn words(address: usize) -> impl Iterator<Item = &'static AtomicU64> {
+    // SAFETY: reserved planes.
+    (0..PLANES * 2).map(move |i| unsafe {
+        if i < PLANES { word(plane(i), address) } else { write_word(plane_of_writes(i), address) }
+    })
 }
 
 /// Whether any thread has accessed this memory, or it is too long to look.
 pub(crate) fn is_known(address: usize, bytes: usize) -> bool {
     const LONG: usize = 1 << 16;
-    let known = |plane: usize| {
-        let words = (address & !7..address + bytes).step_by(8);
-        // SAFETY: a reserved plane.
-        words.map(|address| unsafe { word(plane, address) }).any(|word| word.load(Ordering::Relaxed) != 0)
-    };
-    // Who writes has also read, but words of writes may be left when those of reads are taken away.
-    bytes >= LONG || planes().any(known)
+    bytes >= LONG
+        || (address & !7..address + bytes)
+            .step_by(8)
+            .any(|address| words(address).any(|word| word.load(Ordering::Relaxed) != 0))
 }
 
 /// In a new process: nobody holds a stripe.

@@ -27,10 +27,10 @@ __attribute__((noinline)) static void initialise() {
 }
 
 static void run(int from, int first, int second) {
+    step(first);
     initialise();
+    done();
     {
-        step(first);
-        done();
         ATOMVET_ATOMIC("transfer");
         change(from, -10);
         done();

@@ -1,6 +1,6 @@
-//! `longjmp`: functions that it leaves end without a word. Where it goes is in its argument, as glibc writes it.
+//! `longjmp` and exceptions: functions that they leave end without a word. Where a jump goes is in its argument, as glibc writes it.
 
-use core::arch::asm;
+use core::arch::{asm, naked_asm};
 use core::ffi::c_int;
 
 use crate::blocks;
@@ -37,4 +37,17 @@ jumps! {
     _longjmp c"_longjmp";
     siglongjmp c"siglongjmp";
     __longjmp_chk c"__longjmp_chk";
+}
+
+/// An exception is caught: functions that it has passed, and that had nothing to clean up, may not have said so.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+unsafe extern "C" fn __cxa_begin_catch(exception: usize) -> usize {
+    naked_asm!("lea rsi, [rsp + 8]", "jmp {}", sym begin_catch)
+}
+
+extern "C" fn begin_catch(exception: usize, stack: usize) -> usize {
+    blocks::jump(stack);
+    // SAFETY: the caller's argument.
+    unsafe { real!(c"__cxa_begin_catch": fn(usize) -> usize)(exception) }
 }
