@@ -45,6 +45,8 @@ pub(crate) struct Translator {
     /// How often each thread holds a lock shared.
     shared: FxHashMap<(LockId, ThreadId), u32>,
     locks: BTreeMap<u64, LockId>,
+    /// Those used lately, by address.
+    recent_locks: Box<[(u64, LockId); RECENT_LOCKS]>,
     /// How many locks there were at an address before.
     former_locks: HashMap<u64, u32>,
     barriers: BTreeMap<u64, BarrierId>,
@@ -108,6 +110,10 @@ struct Site {
     reads_are_hints: bool,
 }
 
+/// How many locks are found without a search.
+const RECENT_LOCKS: usize = 1024;
+const NO_LOCK: (u64, LockId) = (u64::MAX, LockId(0));
+
 #[derive(Default)]
 struct Semaphore {
     /// Counts that were there from the start.
@@ -131,6 +137,7 @@ impl Translator {
             half_labels: HashMap::new(),
             shared: FxHashMap::default(),
             locks: BTreeMap::new(),
+            recent_locks: Box::new([NO_LOCK; RECENT_LOCKS]),
             former_locks: HashMap::new(),
             barriers: BTreeMap::new(),
             semaphores: BTreeMap::new(),
@@ -414,7 +421,19 @@ impl Translator {
         self.seen.splits += u64::from(in_block);
     }
 
+    #[inline]
     fn lock(&mut self, address: u64) -> LockId {
+        let (recent, lock) = self.recent_locks[(address >> 3) as usize % RECENT_LOCKS];
+        if recent == address { lock } else { self.find_lock(address) }
+    }
+
+    fn find_lock(&mut self, address: u64) -> LockId {
+        let lock = self.known_lock(address);
+        self.recent_locks[(address >> 3) as usize % RECENT_LOCKS] = (address, lock);
+        lock
+    }
+
+    fn known_lock(&mut self, address: u64) -> LockId {
         if let Some(lock) = self.locks.get(&address) {
             return *lock;
         }
@@ -471,7 +490,9 @@ impl Translator {
         self.variables.between(start, end, &mut self.found);
         let lives = self.found.iter().filter(|variable| !self.not_data[variable.index()]);
         events.extend(lives.map(|&v| Event { thread, op: Op::Alloc(v), site: SiteId::NONE }));
-        forget(&mut self.locks, start, end, |_| {});
+        forget(&mut self.locks, start, end, |_| {
+            self.recent_locks.fill(NO_LOCK);
+        });
         forget(&mut self.barriers, start, end, |_| {});
         forget(&mut self.semaphores, start, end, |semaphore| self.spare.extend(semaphore.posts));
         forget(&mut self.published, start, end, |published| {
