@@ -95,6 +95,7 @@ fn event(size: &Size, who: u8, what: u8) -> Event {
         22 | 23 => Op::Wait(lock),
         24 | 25 => Op::Fork(other),
         26 | 27 => Op::Join(other),
+        28 if target % 3 == 0 => Op::Escape(x),
         28 => Op::Barrier(BarrierId(target % 2)),
         29 => Op::Alloc(x),
         30 => Op::Free(x),

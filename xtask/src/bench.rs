@@ -18,6 +18,9 @@ pub(crate) struct Options {
     /// Also 100 million events: is time linear, does memory stay?
     #[arg(long)]
     long: bool,
+    /// The predictive algorithms instead: how time and memory grow with the trace
+    #[arg(long)]
+    predict: bool,
     /// Runs of which the best counts
     #[arg(long, default_value_t = 5)]
     runs: u32,
@@ -34,6 +37,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
                 .to_vec();
         again.push(format!("--runs={}", options.runs));
         again.extend(options.long.then(|| "--long".to_owned()));
+        again.extend(options.predict.then(|| "--predict".to_owned()));
         cargo(&["build", "--release", "--quiet", "--package", "atomvet"])?;
         return cargo(&again.iter().map(String::as_str).collect::<Vec<_>>());
     }
@@ -44,6 +48,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     };
     std::fs::create_dir_all(&bench.folder)?;
     let date = today()?;
+    if options.predict {
+        let mut report = format!("# {date}: `cargo xtask bench --predict`\n\n");
+        bench.prediction(&mut report)?;
+        return write(&format!("bench/{date}-predict.md"), &report);
+    }
     let mut report =
         format!("# {date}: `cargo xtask bench{}`\n\n", if options.long { " --long" } else { "" });
     bench.against_decoding(&mut report)?;
@@ -52,8 +61,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     if options.long {
         bench.length(&mut report)?;
     }
-    let path = format!("bench/{date}.md");
-    std::fs::write(&path, &report)?;
+    write(&format!("bench/{date}.md"), &report)
+}
+
+fn write(path: &str, report: &str) -> anyhow::Result<()> {
+    std::fs::write(path, report)?;
     println!("{report}written to {path}");
     Ok(())
 }
@@ -67,6 +79,27 @@ struct Bench {
 /// The sizes that the promises speak of: threads, variables, locks.
 const SMALL: (u32, u32, u32) = (4, 1_000, 64);
 const LARGE: (u32, u32, u32) = (16, 100_000, 1_000);
+
+const PREDICTED: (u32, u32, u32) = (16, 10_000, 1_000);
+
+/// The predictive algorithms that are measured.
+const PREDICTIVE: [&str; 8] = [
+    "commit-node",
+    "commit-node-view",
+    "blocks",
+    "blocks-exact",
+    "reduction",
+    "reduction-pairwise",
+    "atomizer",
+    "deadlock",
+];
+
+/// What a predictive algorithm took.
+struct Predictive {
+    seconds: f64,
+    peak_mib: f64,
+    complete: bool,
+}
 
 /// What a run of the command took.
 #[derive(Clone, Copy)]
@@ -181,6 +214,57 @@ impl Bench {
         }
         writeln!(report)?;
         Ok(())
+    }
+
+    /// The off-line algorithms on 100,000 and on 1 million events.
+    fn prediction(&self, report: &mut String) -> anyhow::Result<()> {
+        writeln!(report, "## Own time of the predictive algorithms (two-phase locking, binary)\n")?;
+        writeln!(
+            report,
+            "| threads, variables | algorithm | 100,000 events, s | 1 million, s | growth | peak MiB | judged |"
+        )?;
+        writeln!(report, "|---|---|---|---|---|---|---|")?;
+        for size in [SMALL, PREDICTED] {
+            let [short, long] = [100_000, 1_000_000].map(|events| self.trace(events, size, "binary"));
+            let (short, long) = (short?, long?);
+            for name in PREDICTIVE {
+                let one = self.predictive(name, &short)?;
+                let ten = self.predictive(name, &long)?;
+                let all = if ten.complete { "all" } else { "until the budget was spent" };
+                let (threads, variables, _) = size;
+                writeln!(
+                    report,
+                    "| {threads}, {variables} | {name} | {:.3} | {:.3} | {:.1} | {:.0} | {all} |",
+                    one.seconds,
+                    ten.seconds,
+                    ten.seconds / one.seconds,
+                    ten.peak_mib
+                )?;
+            }
+        }
+        writeln!(report)?;
+        Ok(())
+    }
+
+    /// The best of several runs of a predictive algorithm.
+    fn predictive(&self, name: &str, trace: &Path) -> anyhow::Result<Predictive> {
+        let mut best: Option<Predictive> = None;
+        for _ in 0..self.runs {
+            let output = Command::new(&self.atomvet)
+                .args(["check", "--format", "json", "--max-findings", "0", "--algo", name, text(trace)])
+                .output()?;
+            let found = output.status.code().is_some_and(|code| code < 2);
+            ensure!(found, "{name}: {}", String::from_utf8_lossy(&output.stderr));
+            let out: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+            let checker = &out["traces"][0]["checkers"][0];
+            let run = Predictive {
+                seconds: checker["seconds"].as_f64().context("no time")?,
+                peak_mib: checker["peak_bytes"].as_f64().context("no memory")? / (1024.0 * 1024.0),
+                complete: checker["complete"] == true,
+            };
+            best = Some(best.filter(|best| best.seconds < run.seconds).unwrap_or(run));
+        }
+        best.context("no run")
     }
 
     /// A trace, generated once.

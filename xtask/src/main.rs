@@ -4,6 +4,7 @@ mod bench;
 mod bench_native;
 mod ci;
 mod oracle;
+mod predict;
 
 use clap::Parser;
 
@@ -15,6 +16,8 @@ enum Command {
     Ci,
     /// All checkers, witnesses, orders and formats on random small traces, judged by the oracle
     Oracle(oracle::Options),
+    /// The predictive checkers on random small programs, judged by all of their interleavings
+    Predict(predict::Options),
     /// Speed and memory, as ratios in one run; writes a dated result to bench/
     Bench(bench::Options),
     /// What it costs to run C and C++ programs under the checker, beside ThreadSanitizer; writes to bench/
@@ -25,6 +28,7 @@ fn main() -> anyhow::Result<()> {
     match Command::parse() {
         Command::Ci => ci::run(),
         Command::Oracle(options) => oracle::run(&options),
+        Command::Predict(options) => predict::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::BenchNative(options) => bench_native::run(&options),
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use atomvet_trace::{Event, EventId, Op, VarId};
 
 use crate::oracle::{self, Division, Order, Verdict};
-use crate::registry::{CHECKERS, Entry};
+use crate::registry::{self, Entry};
 use crate::verify::{self, Verifier};
 use crate::witness::{Because, Explanation, Replay, Request, SerialOrder, Witness};
 use crate::{Blame, Block, Config, Finding, Findings, Kind};
@@ -15,7 +15,7 @@ use crate::{Blame, Block, Config, Finding, Findings, Kind};
 pub fn agree(config: &Config, events: &[Event]) -> Result<Verdict, String> {
     let verdict = oracle::judge(config, events);
     let order = Order::new(config, events);
-    for entry in CHECKERS.iter().filter(|entry| entry.info.kind == Kind::Observed) {
+    for entry in registry::of_kind(Kind::Observed) {
         let findings = run(entry, config, events, 1, Findings::all_instances);
         (verdicts_agree(entry, &verdict, &findings))
             .and_then(|()| innermost_blocks_are_told(&findings.list))
@@ -45,7 +45,7 @@ fn run(
     let mut findings = findings(config);
     let mut checker = (entry.new)(config);
     let variable = |event: &Event| match event.op {
-        Op::Read(x) | Op::Write(x) | Op::Update(x, _) | Op::Alloc(x) | Op::Free(x) => x.0 + 1,
+        Op::Read(x) | Op::Write(x) | Op::Update(x, _) | Op::Alloc(x) | Op::Free(x) | Op::Escape(x) => x.0 + 1,
         _ => 0,
     };
     let variables = events.iter().map(variable).max().unwrap_or(0);
@@ -274,7 +274,7 @@ mod tests {
     fn a_wrong_verdict_is_noticed() {
         let (events, _) = notation::parse("1:b 1:r(x) 2:w(x) 1:w(x) 1:e");
         let config = Config::default();
-        let (right, entry) = (oracle::judge(&config, &events), &CHECKERS[0]);
+        let (right, entry) = (oracle::judge(&config, &events), &registry::CHECKERS[0]);
         let findings = run(entry, &config, &events, 1, Findings::all_instances);
         assert_eq!(verdicts_agree(entry, &right, &findings), Ok(()));
         let wrong = Verdict { violated_blocks: vec![], ..right.clone() };

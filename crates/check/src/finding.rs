@@ -7,6 +7,7 @@ use atomvet_trace::{EventId, Mode, Op, RegionId, SiteId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Config;
+use crate::predictive::{Effort, Predicted};
 
 /// One execution of a block that should be atomic.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -34,11 +35,17 @@ pub struct Here {
     pub site: SiteId,
 }
 
-/// How sure a finding is.
+/// How sure a finding is, the surest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Strength {
     /// It happened in the recorded execution.
     Observed,
+    /// A reordering of the recorded execution in which it happens is at hand.
+    Scheduled,
+    /// Locks and the order of threads allow it.
+    Predicted,
+    /// Nothing was found that rules it out.
+    Suspected,
 }
 
 impl Strength {
@@ -46,6 +53,9 @@ impl Strength {
     pub fn name(self) -> &'static str {
         match self {
             Strength::Observed => "observed",
+            Strength::Scheduled => "predicted, with schedule",
+            Strength::Predicted => "predicted",
+            Strength::Suspected => "suspected",
         }
     }
 }
@@ -86,6 +96,10 @@ pub struct Findings {
     pub list: Vec<Finding>,
     /// The first event at which the checker knew that the trace is not serializable.
     pub first_cycle: Option<EventId>,
+    /// What predictive checkers found.
+    pub predicted: Predicted,
+    /// What predictive checkers may spend.
+    pub effort: Effort,
     fold: Option<FxHashMap<Key, usize>>,
     /// Per thread; kept only where pieces of one block are judged separately. A thread's
     /// transactions are reported in their order, so the latest is enough.
@@ -95,7 +109,11 @@ pub struct Findings {
 impl Findings {
     /// Folds instances of the same violation into one finding with a count.
     pub fn folded(config: &Config) -> Self {
-        Findings { fold: Some(FxHashMap::default()), ..Findings::all_instances(config) }
+        Findings {
+            fold: Some(FxHashMap::default()),
+            predicted: Predicted::folded(),
+            ..Findings::all_instances(config)
+        }
     }
 
     /// Keeps one finding per violating instance. Memory grows with their number.

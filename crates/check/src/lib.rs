@@ -11,6 +11,7 @@
 
 pub mod agreement;
 mod clock;
+pub mod enumerate;
 pub mod finding;
 mod graph;
 mod history;
@@ -18,6 +19,7 @@ pub mod lower;
 pub mod notation;
 pub mod observed;
 pub mod oracle;
+pub mod predictive;
 mod prefetch;
 pub mod registry;
 pub mod verify;

@@ -94,6 +94,9 @@ pub trait Rules: Sized + Send + 'static {
     fn join(&mut self, here: Here, child: ThreadId, out: &mut Findings);
     /// From now on `variable` is another one.
     fn new_life(&mut self, variable: VarId);
+    /// What was done to `variable` in this life so far was done in private.
+    #[inline(always)]
+    fn escape(&mut self, _variable: VarId) {}
     /// Nothing will be received from what the channel holds.
     fn close(&mut self, channel: Channel);
     /// See [`Checker::prefetch`].
@@ -282,6 +285,7 @@ impl<R: Rules> Lowered<R> {
                 }
             }
             Op::Alloc(x) | Op::Free(x) => rules.new_life(x),
+            Op::Escape(x) => rules.escape(x),
             Op::Fork(child) => {
                 let channel = self.start(child);
                 self.rules.send(here, channel, Mode::Shared, out);

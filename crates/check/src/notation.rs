@@ -92,6 +92,7 @@ fn show_op(text: &mut String, op: Op, names: &Names) {
         Op::End => return text.push('e'),
         Op::Alloc(x) => ("alloc", name_of(&names.variables, x)),
         Op::Free(x) => ("free", name_of(&names.variables, x)),
+        Op::Escape(x) => ("escape", name_of(&names.variables, x)),
         Op::Local => return text.push_str("local"),
         Op::Skip => return text.push_str("skip"),
     };
@@ -171,6 +172,7 @@ fn op(word: &str, name: Option<&str>, names: &mut Names) -> Option<Op> {
         ("max", Some(x)) => Op::Update(names.variables.intern(x), Max),
         ("alloc", Some(x)) => Op::Alloc(names.variables.intern(x)),
         ("free", Some(x)) => Op::Free(names.variables.intern(x)),
+        ("escape", Some(x)) => Op::Escape(names.variables.intern(x)),
         ("acq", Some(l)) => Op::Acquire(names.locks.intern(l), exclusive),
         ("rel", Some(l)) => Op::Release(names.locks.intern(l), exclusive),
         ("racq", Some(l)) => Op::Acquire(names.locks.intern(l), shared),
@@ -197,7 +199,7 @@ mod tests {
     fn every_operation_is_read_and_written() {
         let text = "1:b 1:b(l)@f.c:3 0:r(x) 0:w(y) 1:rmw(x) 1:add(x) 1:or(x) 1:and(x) 1:xor(x) 1:min(x) 1:max(x) \
                     1:acq(m) 1:reacq(m) 1:rerel(m) 1:wait(m) 1:rel(m) 2:racq(n) 2:reracq(n) 2:rerrel(n) 2:rrel(n) \
-                    1:fork(4) 4:barrier(q) 1:join(4) 0:alloc(a[0].(f))@g(h).c:1 0:free(x) 2:skip 1:e@9 1:e";
+                    1:fork(4) 4:barrier(q) 1:join(4) 0:alloc(a[0].(f))@g(h).c:1 0:free(x) 0:escape(x) 2:skip 1:e@9 1:e";
         let (events, names) = parse(text);
         assert_eq!(show(&events, &names), text);
         assert_eq!(names.variables.get(VarId(2)), "a[0].(f)");

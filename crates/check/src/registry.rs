@@ -3,7 +3,9 @@
 
 use crate::lower::Lowered;
 use crate::observed::{aerodrome, aerodrome_basic, doublechecker, regiontrack, velodrome};
-use crate::{Analysis, Checker, Config, Info, Observed};
+use crate::predictive::{Judge, Offline};
+use crate::predictive::{atomizer, blocks, blocks_exact, commit_node, commit_node_view, deadlock, reduction};
+use crate::{Analysis, Checker, Config, Info, Kind, Observed};
 
 /// A checker that can be asked for by name.
 #[derive(Clone, Copy)]
@@ -21,11 +23,29 @@ pub const CHECKERS: &[Entry] = &[
     observed::<aerodrome_basic::AeroDromeBasic>(),
     observed::<velodrome::Velodrome>(),
     observed::<doublechecker::DoubleChecker>(),
+    predictive::<commit_node::CommitNode>(),
+    predictive::<commit_node_view::CommitNodeView>(),
+    predictive::<blocks::Blocks>(),
+    predictive::<blocks_exact::BlocksExact>(),
+    predictive::<reduction::Reduction>(),
+    predictive::<reduction::ReductionPairwise>(),
+    predictive::<reduction::ReductionCommonLock>(),
+    observed::<atomizer::Atomizer>(),
+    predictive::<deadlock::Deadlock>(),
 ];
+
+/// The checkers of one world.
+pub fn of_kind(kind: Kind) -> impl Iterator<Item = &'static Entry> {
+    CHECKERS.iter().filter(move |entry| entry.info.kind == kind)
+}
 
 /// The checker of that name.
 pub fn find(name: &str) -> Option<&'static Entry> {
     CHECKERS.iter().find(|entry| entry.info.name == name)
+}
+
+const fn predictive<J: Judge>() -> Entry {
+    observed::<Offline<J>>()
 }
 
 const fn observed<R: Observed>() -> Entry {

@@ -12,10 +12,10 @@ use std::fs;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
-use atomvet_check::registry::{CHECKERS, Entry};
+use atomvet_check::registry::{self, CHECKERS, Entry};
 use atomvet_check::verify::Verifier;
 use atomvet_check::witness::{Explanation, Replay, Request, Shape, Witness};
-use atomvet_check::{Config, Findings, agreement};
+use atomvet_check::{Config, Findings, Kind, agreement};
 use atomvet_trace::objects::Objects;
 use atomvet_trace::wellformed::{Discipline, Wellformed};
 use atomvet_trace::{Error, ErrorKind, Event, EventId, Input, Names, Op, VarId};
@@ -128,7 +128,9 @@ fn check(trace: &Trace, expected: &Expectation) -> Vec<String> {
         split_at_waits: expected.options.split_at_waits,
     };
     let mut problems = is_complete(expected);
-    for entry in CHECKERS.iter().filter(|entry| !expected.skip.contains_key(entry.info.name)) {
+    for entry in
+        registry::of_kind(Kind::Observed).filter(|entry| !expected.skip.contains_key(entry.info.name))
+    {
         let found = run(entry, &config, trace);
         problems.extend(compare(entry, expected, &found, &explanations(&config, trace, &found)));
     }
@@ -149,7 +151,7 @@ fn check(trace: &Trace, expected: &Expectation) -> Vec<String> {
 /// An expectation speaks of every checker, and of no others.
 fn is_complete(expected: &Expectation) -> Vec<String> {
     let mut problems = Vec::new();
-    let all: BTreeSet<&str> = CHECKERS.iter().map(|entry| entry.info.name).collect();
+    let all: BTreeSet<&str> = registry::of_kind(Kind::Observed).map(|entry| entry.info.name).collect();
     let spoken_of: BTreeSet<&str> =
         expected.blames.keys().chain(expected.skip.keys()).map(|s| &**s).collect();
     if spoken_of != all {
@@ -160,7 +162,7 @@ fn is_complete(expected: &Expectation) -> Vec<String> {
             problems.push(format!("{checker} is skipped without a reason"));
         }
     }
-    let late: BTreeSet<&str> = (CHECKERS.iter().filter(|_| !expected.serializable))
+    let late: BTreeSet<&str> = (registry::of_kind(Kind::Observed).filter(|_| !expected.serializable))
         .filter(|entry| !entry.info.tells_first_event)
         .map(|entry| entry.info.name)
         .filter(|name| !expected.skip.contains_key(*name))
@@ -331,7 +333,7 @@ fn keyword(op: Op) -> &'static str {
         Op::Barrier(_) => "barrier",
         Op::Begin(_) => "begin",
         Op::End => "end",
-        Op::Alloc(_) | Op::Free(_) => "life",
+        Op::Alloc(_) | Op::Free(_) | Op::Escape(_) => "life",
         Op::Local | Op::Skip => "not in a file",
     }
 }

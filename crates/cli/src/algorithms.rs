@@ -1,12 +1,13 @@
 //! Which checkers a user asks for.
 
 use anyhow::bail;
+use atomvet_check::Kind;
 use atomvet_check::registry::{self, CHECKERS, Entry};
 
 use crate::suggest::did_you_mean;
 
-/// The name that stands for all checkers.
-const ALL: &str = "all";
+/// The names that stand for all checkers of one world.
+const GROUPS: &[(&str, Kind)] = &[("all", Kind::Observed), ("predictive", Kind::Predictive)];
 
 /// The checkers of these names, each once, in the order given.
 pub(crate) fn select(names: &[String]) -> anyhow::Result<Vec<&'static Entry>> {
@@ -15,12 +16,14 @@ pub(crate) fn select(names: &[String]) -> anyhow::Result<Vec<&'static Entry>> {
     }
     let mut selected: Vec<&'static Entry> = Vec::new();
     for name in names.iter().map(|name| name.trim()) {
-        let found: Vec<&'static Entry> = if name == ALL {
-            CHECKERS.iter().collect()
+        let group = GROUPS.iter().find(|(group, _)| *group == name);
+        let found: Vec<&'static Entry> = if let Some(&(_, kind)) = group {
+            registry::of_kind(kind).collect()
         } else if let Some(entry) = registry::find(name) {
             vec![entry]
         } else {
-            let known: Vec<&str> = CHECKERS.iter().map(|entry| entry.info.name).chain([ALL]).collect();
+            let groups = GROUPS.iter().map(|(name, _)| *name);
+            let known: Vec<&str> = CHECKERS.iter().map(|entry| entry.info.name).chain(groups).collect();
             let suggestion = did_you_mean(name, known.iter().copied());
             bail!("no algorithm is called {name:?}; {suggestion}there are {}", known.join(", "));
         };
@@ -31,4 +34,11 @@ pub(crate) fn select(names: &[String]) -> anyhow::Result<Vec<&'static Entry>> {
         }
     }
     Ok(selected)
+}
+
+/// Prediction is wanted: adds the recommended checker for it, unless one was chosen.
+pub(crate) fn add_predictive(selected: &mut Vec<&'static Entry>) {
+    if !selected.iter().any(|entry| entry.info.kind == Kind::Predictive) {
+        selected.extend(registry::of_kind(Kind::Predictive).take(1));
+    }
 }

@@ -8,6 +8,7 @@ use atomvet_trace::wellformed::Discipline;
 use crate::examine::{Examined, Instances, Options, Serial, Verify, Wanted, examine};
 use crate::output::Output;
 use crate::pipeline::{Partial, Pass};
+use crate::predicted::{self, Predicting};
 use crate::spec::Spec;
 use crate::spool::{Again, called};
 use crate::status::Status;
@@ -51,6 +52,17 @@ pub(crate) struct Args {
     /// regiontrack]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "What is checked")]
     algo: Vec<String>,
+    /// Also look for violations in other schedules of the same execution, with commit-node (or the
+    /// predictive algorithms that --algo names)
+    #[arg(long, help_heading = "Prediction")]
+    predict: bool,
+    /// Write each schedule that shows a predicted violation as a trace into this directory
+    #[arg(long, value_name = "DIR", help_heading = "Prediction")]
+    schedules: Option<PathBuf>,
+    /// Steps that each predictive algorithm may take, in millions; a thousandth of it for the search for
+    /// one schedule
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=1_000_000), help_heading = "Prediction")]
+    budget: u64,
     /// Check only the blocks that this specification lists (`atomvet refine` makes one)
     #[arg(long, value_name = "FILE", help_heading = "What is checked")]
     spec: Option<PathBuf>,
@@ -78,10 +90,16 @@ pub(crate) struct Args {
 
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
-    let algorithms = algorithms::select(&args.algo)?;
+    let mut algorithms = algorithms::select(&args.algo)?;
+    if args.predict || args.schedules.is_some() {
+        algorithms::add_predictive(&mut algorithms);
+    }
     let spec = args.spec.as_deref().map(Spec::read).transpose()?;
     let inputs: Vec<&Path> = args.traces.iter().chain(&args.spec).map(PathBuf::as_path).collect();
     let output = Output::create(args.output.as_deref(), &inputs)?;
+    if let Some(directory) = &args.schedules {
+        predicted::make_directory(directory)?;
+    }
     let options = Options {
         algorithms,
         config: args.understanding.config(),
@@ -94,6 +112,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         },
         verify: if args.verify { Verify::Yes } else { Verify::No },
         serial_order: if args.serial_order { Serial::Yes } else { Serial::No },
+        predicting: Predicting { steps: args.budget * 1_000_000, schedules: args.schedules.clone() },
     };
     let (report, status) = match args.format {
         Format::Text => {
@@ -143,7 +162,21 @@ pub(crate) fn judge(examined: &Examined, spec: Option<&Spec>) -> Status {
         return Status::BadInput;
     }
     let coverage = coverage_status(&examined.trace, &examined.pass);
-    if examined.violated() { Status::Violations } else { coverage }
+    let unfinished = examined.verdicts.iter().filter(|verdict| !verdict.foreseen.complete);
+    let unfinished: Vec<&str> = unfinished.map(|verdict| verdict.info.name).collect();
+    if !unfinished.is_empty() {
+        say::note(format!(
+            "{}: not everything was judged by {}: the budget was spent (--budget raises it), or it was interrupted",
+            called(&examined.trace),
+            unfinished.join(", ")
+        ));
+    }
+    match coverage {
+        _ if examined.violated() => Status::Violations,
+        // What was not looked at is not clean.
+        Status::Clean if !unfinished.is_empty() => Status::BadInput,
+        coverage => coverage,
+    }
 }
 
 /// What may be wrong with how much was read: says so, too.

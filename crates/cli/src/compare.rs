@@ -7,8 +7,8 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use atomvet_check::Blame;
-use atomvet_check::registry::CHECKERS;
+use atomvet_check::registry;
+use atomvet_check::{Blame, Kind};
 use atomvet_trace::EventId;
 use serde::Serialize;
 
@@ -16,6 +16,7 @@ use crate::check::{Understanding, judge};
 use crate::examine::{Examined, Instances, Options, Serial, Verdict, Verify, Wanted, examine};
 use crate::grid::{Align, bytes, grid, grouped, plural, seconds};
 use crate::output::Output;
+use crate::predicted::Predicting;
 use crate::spool::{Again, called};
 use crate::status::Status;
 use crate::visible::visible;
@@ -65,7 +66,7 @@ struct Row {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let output = Output::create(args.output.as_deref(), &args.traces)?;
     let options = Options {
-        algorithms: CHECKERS.iter().collect(),
+        algorithms: registry::of_kind(Kind::Observed).collect(),
         config: args.understanding.config(),
         discipline: args.understanding.discipline(),
         spec: None,
@@ -73,6 +74,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         witnesses: Wanted::None,
         verify: Verify::No,
         serial_order: Serial::No,
+        predicting: Predicting::default(),
     };
     let (entries, status) = traces::each(&args.traces, Again::No, |source| {
         let examined = examine(source, &options)?;

@@ -21,6 +21,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::meter::Meter;
 use crate::pipeline::{self, Pass, Reading, Until};
+use crate::predicted::{self, Foreseen, Predicting};
 use crate::spec::Spec;
 use crate::spool::Source;
 use crate::why;
@@ -43,6 +44,8 @@ pub(crate) struct Options<'a> {
     pub(crate) verify: Verify,
     /// Whether an equivalent serial order is wanted.
     pub(crate) serial_order: Serial,
+    /// How prediction is done.
+    pub(crate) predicting: Predicting,
 }
 
 /// Which findings are kept.
@@ -107,6 +110,8 @@ pub(crate) struct Verdict {
     pub(crate) first_cycle: Option<EventId>,
     /// What it found, in the order of the trace.
     pub(crate) violations: Vec<Violation>,
+    /// What it predicts.
+    pub(crate) foreseen: Foreseen,
     /// The figures of its paper.
     pub(crate) stats: Stats,
     /// Seconds of its own work.
@@ -152,7 +157,9 @@ pub(crate) struct Scene(pub(crate) BTreeMap<EventId, (Event, Option<Block>)>);
 impl Examined {
     /// Whether any algorithm found anything.
     pub(crate) fn violated(&self) -> bool {
-        self.verdicts.iter().any(|verdict| verdict.first_cycle.is_some() || !verdict.violations.is_empty())
+        self.verdicts.iter().any(|verdict| {
+            verdict.first_cycle.is_some() || !verdict.violations.is_empty() || verdict.foreseen.is_bad()
+        })
     }
 
     /// Judgements that must not be: the tool contradicts itself.
@@ -164,6 +171,15 @@ impl Examined {
                 if let Some(Err(problem)) = &violation.judgement {
                     errors
                         .push(format!("{}: the witness for event {at} fails: {problem}", verdict.info.name));
+                }
+            }
+            for foreboding in &verdict.foreseen.violations {
+                if let Some(Err(problem)) = &foreboding.judgement {
+                    let fingerprint = foreboding.fingerprint;
+                    errors.push(format!(
+                        "{}: the schedule for {fingerprint:016x} fails: {problem}",
+                        verdict.info.name
+                    ));
                 }
             }
         }
@@ -199,6 +215,7 @@ pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Exam
     let mut verdicts: Vec<Verdict> = running.into_iter().map(|r| r.finish(options, &pass.names)).collect();
     let serial_order = serial.map(|(order, events)| finish_serial(order, &events, options));
     let scene = why::explain(source, options, &mut pass, &mut verdicts)?;
+    predicted::schedules(source, options, &pass, &mut verdicts)?;
     let seconds = started.elapsed().as_secs_f64();
     Ok(Examined { trace: source.given.clone(), pass, verdicts, scene, serial_order, seconds })
 }
@@ -214,10 +231,11 @@ impl Running {
     fn new(account: usize, entry: &Entry, options: &Options<'_>) -> Running {
         let mut meter = Meter::new(account);
         let analysis = meter.measure(|| (entry.new)(&options.config));
-        let findings = match options.instances {
+        let mut findings = match options.instances {
             Instances::Folded => Findings::folded(&options.config),
             Instances::All => Findings::all_instances(&options.config),
         };
+        findings.effort = options.predicting.effort(entry.info.name);
         Running { analysis, findings, meter }
     }
 
@@ -245,8 +263,10 @@ impl Running {
                 _ => violations.push(Violation { finding, fingerprint, explanation: None, judgement: None }),
             }
         }
+        let folded = options.instances == Instances::Folded;
+        let foreseen = Foreseen::new(findings.predicted, &findings.effort, folded, names);
         let (seconds, peak_bytes) = (meter.seconds(), meter.peak_bytes());
-        Verdict { info, first_cycle: findings.first_cycle, violations, stats, seconds, peak_bytes }
+        Verdict { info, first_cycle: findings.first_cycle, violations, foreseen, stats, seconds, peak_bytes }
     }
 }
 

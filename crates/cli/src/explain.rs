@@ -1,6 +1,7 @@
 //! `atomvet explain`: what the words in a report mean.
 
 use anyhow::bail;
+use atomvet_check::Strength;
 use atomvet_check::witness::Shape;
 
 use crate::grid::{self, Align};
@@ -46,6 +47,11 @@ const WORDS: &[(&str, &str)] = &[
          barrier and what follows it. docs/event-model.md has the whole list.",
     ),
     (
+        "deadlock",
+        "Threads that wait for each other for ever. One is possible if locks are taken in opposite orders, by threads\n\
+         that can be there at the same time and hold no common lock (gate) that keeps them apart.",
+    ),
+    (
         "fingerprint",
         "16 digits that are the same for the same mistake in every run: made of the block's name and place and of\n\
          the kind and place of the event that completed the violation, not of threads or event numbers. Findings\n\
@@ -66,6 +72,17 @@ const WORDS: &[(&str, &str)] = &[
         "partial",
         "The verdict is about a part of the trace only: reading was interrupted, or the input is cut off. Violations\n\
          that were found are there all the same; that none was found says nothing about the rest.",
+    ),
+    (
+        "race",
+        "Two accesses of one variable by different threads, not both reads, that no lock and no order of threads keeps\n\
+         apart. For information only: a trace does not tell which accesses are atomic operations of the program.",
+    ),
+    (
+        "schedule",
+        "A reordering of a recorded execution that shows a predicted violation: the same events in each thread, as\n\
+         far as they go, in another order between threads. `atomvet check --schedules DIR` writes each as a trace,\n\
+         in which the violation can be observed.",
     ),
     (
         "serializable",
@@ -143,7 +160,9 @@ fn text(topic: &str) -> anyhow::Result<String> {
         "algorithms" | "algorithm" => list::table(),
         "exit" | "exit status" | "exit statuses" | "status" => statuses(),
         "shapes" | "shape" => Shape::ALL.iter().map(|shape| paragraph(*shape)).collect::<Vec<_>>().join("\n"),
-        "strengths" | "strength" | "observed" => strengths(),
+        "strengths" | "strength" | "observed" | "predicted" | "predicted, with schedule" | "suspected" => {
+            strengths()
+        }
         "verdicts" | "verdict" => format!("{}\n\n{}\n", word("trace"), word("block")),
         _ => {
             let found = (WORDS.iter().find(|(name, _)| *name == topic).map(|(_, text)| format!("{text}\n")))
@@ -180,7 +199,28 @@ fn statuses() -> String {
 }
 
 fn strengths() -> String {
-    "observed\n  It happened in the recorded execution: no prediction, no heuristic, and no false alarm about this run.\n".to_owned()
+    let words = [
+        (
+            Strength::Observed,
+            "It happened in the recorded execution: no prediction, no heuristic, and no false alarm about this run.",
+        ),
+        (
+            Strength::Scheduled,
+            "It did not happen in this run, but a reordering of it in which it happens was found and verified: every \
+             thread does what it did, locks, fork, join and barriers are respected, and every read sees the write \
+             that it saw, up to the point where the pattern is complete.",
+        ),
+        (
+            Strength::Predicted,
+            "Locks and the order of threads allow it in another schedule. The values that the program reads might \
+             steer it elsewhere, so it can be a false alarm.",
+        ),
+        (
+            Strength::Suspected,
+            "Reduction found nothing that rules it out. Often a false alarm; commit-node tells more.",
+        ),
+    ];
+    words.map(|(strength, what)| format!("{}\n{}", strength.name(), grid::paragraph("  ", what))).concat()
 }
 
 #[cfg(test)]

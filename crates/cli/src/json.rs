@@ -12,6 +12,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use crate::examine::{Examined, Verdict, Violation, site, word};
+use crate::predicted;
 use crate::spec::Spec;
 
 /// The name and version of the contract.
@@ -186,8 +187,16 @@ fn repair_name(repair: Repair) -> &'static str {
     }
 }
 
+/// What an algorithm says, in the words of its world.
 #[derive(Serialize)]
-struct CheckerEntry {
+#[serde(untagged)]
+enum CheckerEntry {
+    Observed(ObservedEntry),
+    Predictive(predicted::json::CheckerEntry),
+}
+
+#[derive(Serialize)]
+struct ObservedEntry {
     name: &'static str,
     kind: &'static str,
     serializable: bool,
@@ -219,8 +228,9 @@ struct ViolationEntry {
     count: u64,
 }
 
+/// A block.
 #[derive(Serialize)]
-struct BlockEntry {
+pub(crate) struct BlockEntry {
     begin_event: u64,
     thread: String,
     label: Option<String>,
@@ -270,7 +280,10 @@ pub(crate) fn unused(spec: &Spec, used: &[bool]) -> Vec<String> {
 }
 
 fn checker(verdict: &Verdict, names: &Names) -> CheckerEntry {
-    CheckerEntry {
+    if verdict.info.kind == Kind::Predictive {
+        return CheckerEntry::Predictive(predicted::json::checker(verdict, names));
+    }
+    CheckerEntry::Observed(ObservedEntry {
         name: verdict.info.name,
         kind: kind(verdict.info.kind),
         serializable: verdict.first_cycle.is_none(),
@@ -279,7 +292,7 @@ fn checker(verdict: &Verdict, names: &Names) -> CheckerEntry {
         stats: Map::from(&verdict.stats),
         seconds: verdict.seconds,
         peak_bytes: verdict.peak_bytes,
-    }
+    })
 }
 
 /// Whether verdicts speak of what happened or of what could have.
@@ -317,7 +330,8 @@ fn violation(violation: &Violation, names: &Names) -> ViolationEntry {
     }
 }
 
-fn block(block: Block, names: &Names) -> BlockEntry {
+/// What is known of a block.
+pub(crate) fn block(block: Block, names: &Names) -> BlockEntry {
     BlockEntry {
         begin_event: block.begin.0,
         thread: names.threads.get(block.thread).to_owned(),

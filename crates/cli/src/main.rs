@@ -21,6 +21,7 @@ mod list;
 mod meter;
 mod output;
 mod pipeline;
+mod predicted;
 mod progress;
 mod refine;
 mod run;
@@ -63,6 +64,7 @@ Start here:
   atomvet demo                        a bug in a small bank, found and explained
   atomvet check trace.std             is every block atomic? (text or binary, .gz and .zst as well)
   atomvet check --format json - < t   from a pipe, for a program
+  atomvet check --predict trace.std   would another schedule break a block?
   atomvet compare trace.std           every algorithm on one trace
   atomvet refine a.std b.std -o spec.toml && atomvet check --spec spec.toml c.std
 
@@ -128,6 +130,7 @@ ATOMVET_CC and ATOMVET_CXX name the compiler [default: gcc and g++]. What is mad
 const CHECK_HELP: &str = "\
 Examples:
   atomvet check trace.std
+  atomvet check --predict --schedules shown trace.std    what could happen in another schedule
   atomvet check --algo regiontrack,velodrome --verify trace.atv
   atomvet check --spec spec.toml --format json -o report.json run1.atv run2.atv
   zcat trace.gz | atomvet check -

@@ -58,3 +58,47 @@ impl Drop for Progress {
         }
     }
 }
+
+/// How far some counted work is.
+pub(crate) struct Work {
+    who: &'static str,
+    started: Option<Instant>,
+    terminal: bool,
+    bar: Option<ProgressBar>,
+}
+
+impl Work {
+    /// Nothing is done yet.
+    pub(crate) fn new(who: &'static str) -> Work {
+        Work { who, started: None, terminal: std::io::stderr().is_terminal(), bar: None }
+    }
+
+    /// So many are done, out of so many.
+    pub(crate) fn at(&mut self, what: &'static str, done: u64, of: u64) {
+        let started = *self.started.get_or_insert_with(Instant::now);
+        if !self.terminal || started.elapsed() < MOMENT {
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(|| {
+            let bar = ProgressBar::new(of);
+            // A bar without our template is still a bar.
+            if let Ok(style) = ProgressStyle::with_template("{prefix} {wide_bar} {pos}/{len} {msg} {elapsed}")
+            {
+                bar.set_style(style);
+            }
+            bar
+        });
+        bar.set_prefix(self.who);
+        bar.set_length(of);
+        bar.set_position(done);
+        bar.set_message(what);
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -4,27 +4,38 @@
 use std::fmt::Write;
 
 use atomvet_check::witness::{Because, Step, Touch, Witness};
-use atomvet_check::{Blame, Block, Strength};
+use atomvet_check::{Blame, Block, Kind};
 use atomvet_trace::{Event, EventId, Names, Op, ThreadId};
 
 use crate::examine::{Examined, Scene, Verdict, Violation, site, word};
 use crate::grid::{Align, grid, grouped, paragraph, plural};
+use crate::predicted;
 use crate::spool::called;
 use crate::visible::{visible, visible_within};
 
 /// Names are cut to this many characters in tables.
-const NAME_WIDTH: usize = 40;
+pub(crate) const NAME_WIDTH: usize = 40;
 
 /// The report on one trace, the first `most` findings in detail.
 pub(crate) fn report(examined: &Examined, most: usize) -> String {
     let mut text = String::new();
-    // The first algorithm that found something tells the story; the others say what they blame.
-    let teller = examined.verdicts.iter().position(|verdict| !verdict.violations.is_empty());
-    for (i, verdict) in examined.verdicts.iter().enumerate() {
-        if Some(i) == teller {
-            details(&mut text, examined, verdict, most);
-        } else if !verdict.violations.is_empty() {
+    // The first algorithm of each world that found something tells the story; the others say what they blame.
+    let (mut number, mut told, mut foretold) = (1, false, false);
+    for verdict in &examined.verdicts {
+        if verdict.info.kind == Kind::Predictive {
+            if foretold {
+                predicted::text::brief(&mut text, verdict, &examined.pass.names, most);
+            } else {
+                number = predicted::text::details(&mut text, verdict, &examined.pass.names, most, number);
+                foretold = verdict.foreseen.is_bad();
+            }
+        } else if verdict.violations.is_empty() {
+        } else if told {
             blamed(&mut text, examined, verdict, most);
+        } else {
+            details(&mut text, examined, verdict, most);
+            number += verdict.violations.len().min(most);
+            told = true;
         }
     }
     serial_order(&mut text, examined);
@@ -61,9 +72,7 @@ fn headline(number: usize, violation: &Violation, examined: &Examined) -> String
         1 => String::new(),
         count => format!(", seen {} times", grouped(count)),
     };
-    let strength = match finding.strength {
-        Strength::Observed => "observed",
-    };
+    let strength = finding.strength.name();
     match finding.block {
         Some(block) => format!("{number}. {} is not atomic ({strength}{seen})", name(block, names)),
         None => format!(
@@ -331,6 +340,9 @@ fn verdicts(text: &mut String, examined: &Examined) {
     put!(text, "verdicts on {trace} (observed: on this execution, as recorded{partial}{nothing})");
     let rows: Vec<Vec<String>> = (examined.verdicts.iter())
         .map(|verdict| {
+            if verdict.info.kind == Kind::Predictive {
+                return predicted::text::row(verdict);
+            }
             let trace = match verdict.first_cycle {
                 None => "trace: serializable".to_owned(),
                 Some(at) => format!("trace: NOT serializable, known at event {}", grouped(at.0)),
@@ -371,7 +383,8 @@ pub(crate) fn name(block: Block, names: &Names) -> String {
     visible(&names.block(block.region, block.site)).into_owned()
 }
 
-fn thread(thread: ThreadId, names: &Names) -> String {
+/// A thread's name, safe to show.
+pub(crate) fn thread(thread: ThreadId, names: &Names) -> String {
     visible(names.threads.get(thread)).into_owned()
 }
 

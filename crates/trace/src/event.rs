@@ -134,6 +134,9 @@ pub enum Op {
     Alloc(VarId),
     /// The life of a variable ends.
     Free(VarId),
+    /// From here on other threads can reach a variable: what was done to it before in this life
+    /// was done in private. Orders nothing.
+    Escape(VarId),
     /// A step that concerns only its own thread: the begin or end of a block that the specification
     /// leaves out.
     Local,

@@ -44,7 +44,7 @@ pub(crate) const END: u8 = 1;
 pub(crate) const BEGIN_LABELLED: u8 = 19;
 
 /// All operations, by code.
-pub(crate) const OPERATIONS: [Operation; 22] = [
+pub(crate) const OPERATIONS: [Operation; 23] = [
     Operation { keyword: "begin", target: Target::Nothing },
     Operation { keyword: "end", target: Target::Nothing },
     Operation { keyword: "r", target: Target::Variable },
@@ -67,6 +67,7 @@ pub(crate) const OPERATIONS: [Operation; 22] = [
     Operation { keyword: "begin", target: Target::Region },
     Operation { keyword: "alloc", target: Target::Variable },
     Operation { keyword: "free", target: Target::Variable },
+    Operation { keyword: "escape", target: Target::Variable },
 ];
 
 /// The code of an operation and the index of its target. What the formats do not tell apart is
@@ -96,6 +97,7 @@ pub(crate) fn encode(op: Op) -> Option<(u8, u32)> {
         Op::Begin(region) => (BEGIN_LABELLED, region.0),
         Op::Alloc(x) => (20, x.0),
         Op::Free(x) => (21, x.0),
+        Op::Escape(x) => (22, x.0),
         Op::Local | Op::Skip => return None,
     };
     Some(coded)
@@ -155,6 +157,7 @@ const TEMPLATES: [Op; 256] = {
     templates[19] = Op::Begin(RegionId(0));
     templates[20] = Op::Alloc(VarId(0));
     templates[21] = Op::Free(VarId(0));
+    templates[22] = Op::Escape(VarId(0));
     templates
 };
 
@@ -179,8 +182,9 @@ pub(crate) fn decode(code: u8, target: u32) -> Op {
         | Op::Barrier(BarrierId(id))
         | Op::Begin(RegionId(id))
         | Op::Alloc(VarId(id))
+        | Op::Free(VarId(id))
         // The target is 0 where there is no label, which stays the largest id there is.
-        | Op::Free(VarId(id)) => *id |= target,
+        | Op::Escape(VarId(id)) => *id |= target,
         Op::End | Op::Local | Op::Skip => {}
     }
     op
@@ -197,7 +201,7 @@ mod tests {
             let code = code as u8;
             assert_eq!(encode(decode(code, target)), Some((code, target)));
         }
-        assert_eq!(decode(22, 0), Op::Skip);
+        assert_eq!(decode(23, 0), Op::Skip);
     }
 
     #[test]

@@ -252,7 +252,7 @@ impl Wellformed {
                 Ok(op)
             }
             Op::Read(_) | Op::Write(_) | Op::Update(..) => Ok(op),
-            Op::Barrier(_) | Op::Alloc(_) | Op::Free(_) | Op::Local | Op::Skip => Ok(op),
+            Op::Barrier(_) | Op::Alloc(_) | Op::Free(_) | Op::Escape(_) | Op::Local | Op::Skip => Ok(op),
         }
     }
 

@@ -1,51 +1,53 @@
-// Two critical sections in one operation: another deposit fits in between and is lost.
-// expect: deposit 24
+// expect: violated deposit
+// variable: balance
+// leaves: 25 26
+// returns: 28 29
+// threads: 3
+// race-free: yes
+// links: -pthread
+// prints: balance 150, expected 200
+//
+// Two critical sections in one operation: every access is locked, the deposit of the other thread is lost.
+//
+//   T1: [ r(balance)                  w(balance) ]
+//   T2:               [ deposit 50 ]
+#include "choreography.h"
+
 #include <pthread.h>
 #include <stdio.h>
 
-#include "../steps.h"
+pthread_mutex_t account_lock = PTHREAD_MUTEX_INITIALIZER;
+int balance = 100;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int balance = 100;
-
-static int get(void) {
-    pthread_mutex_lock(&lock);
-    int value = balance;
-    pthread_mutex_unlock(&lock);
-    return value;
+OPERATION void deposit(int amount)
+{
+    pthread_mutex_lock(&account_lock);
+    int seen = balance; // leaves
+    pthread_mutex_unlock(&account_lock); // leaves
+    interlude();
+    pthread_mutex_lock(&account_lock); // returns
+    balance = seen + amount; // returns
+    pthread_mutex_unlock(&account_lock);
 }
 
-static void set(int value) {
-    pthread_mutex_lock(&lock);
-    balance = value;
-    pthread_mutex_unlock(&lock);
-}
-
-__attribute__((noinline)) static void deposit(int amount, int reads_at, int writes_at) {
-    step(reads_at);
-    int value = get();
-    done();
-    step(writes_at);
-    set(value + amount);
-    done();
-}
-
-static void *slow(void *unused) {
-    deposit(10, 0, 3);
+static void *first_worker(void *unused)
+{
+    lead();
+    deposit(50);
     return unused;
 }
 
-static void *quick(void *unused) {
-    deposit(5, 1, 2);
+static void *second_worker(void *unused)
+{
+    await_interlude();
+    deposit(50);
+    end_interlude();
     return unused;
 }
 
-int main(void) {
-    pthread_t a, b;
-    pthread_create(&a, NULL, slow, NULL);
-    pthread_create(&b, NULL, quick, NULL);
-    pthread_join(a, NULL);
-    pthread_join(b, NULL);
-    printf("%d\n", balance);
+int main(void)
+{
+    run_two_threads(first_worker, second_worker);
+    printf("balance %d, expected 200\n", balance);
     return 0;
 }

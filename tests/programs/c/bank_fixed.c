@@ -1,35 +1,46 @@
-// One critical section over the whole operation.
 // expect: clean
+// variable: balance
+// threads: 3
+// race-free: yes
+// links: -pthread
+// prints: balance 200, expected 200
+//
+// One lock over the whole deposit.
+#include "choreography.h"
+
 #include <pthread.h>
 #include <stdio.h>
 
-#include "../steps.h"
+pthread_mutex_t account_lock = PTHREAD_MUTEX_INITIALIZER;
+int balance = 100;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int balance = 100;
-
-static int get(void) { return balance; }
-
-static void set(int value) { balance = value; }
-
-__attribute__((noinline)) static void deposit(int amount) {
-    pthread_mutex_lock(&lock);
-    set(get() + amount);
-    pthread_mutex_unlock(&lock);
+OPERATION void deposit(int amount)
+{
+    pthread_mutex_lock(&account_lock);
+    int seen = balance;
+    interlude_if_possible();
+    balance = seen + amount;
+    pthread_mutex_unlock(&account_lock);
 }
 
-static void *work(void *unused) {
-    for (int i = 0; i < 100; i++)
-        deposit(10);
+static void *first_worker(void *unused)
+{
+    lead();
+    deposit(50);
     return unused;
 }
 
-int main(void) {
-    pthread_t a, b;
-    pthread_create(&a, NULL, work, NULL);
-    pthread_create(&b, NULL, work, NULL);
-    pthread_join(a, NULL);
-    pthread_join(b, NULL);
-    printf("%d\n", balance);
+static void *second_worker(void *unused)
+{
+    await_interlude();
+    deposit(50);
+    end_interlude();
+    return unused;
+}
+
+int main(void)
+{
+    run_two_threads(first_worker, second_worker);
+    printf("balance %d, expected 200\n", balance);
     return 0;
 }

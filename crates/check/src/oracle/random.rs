@@ -129,7 +129,7 @@ fn propose(
         5 if other != me && threads[other].life == Life::Away => Some(Op::Fork(ThreadId(other as u32))),
         5 if other != me && threads[other].life == Life::Running => Some(Op::Join(ThreadId(other as u32))),
         6 => Some(Op::Barrier(BarrierId(random.below(2) as u32))),
-        7 => Some(if random.below(2) == 0 { Op::Alloc(x) } else { Op::Free(x) }),
+        7 => Some(random.pick(&[Op::Alloc(x), Op::Free(x), Op::Escape(x)])),
         8 => Some(if random.below(2) == 0 { Op::Skip } else { Op::Local }),
         _ => None,
     }

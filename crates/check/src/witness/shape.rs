@@ -1,5 +1,7 @@
 //! The name of an anomaly, read off its witness.
 
+use atomvet_trace::VarId;
+
 use super::{Because, Step, Touch, Witness};
 
 /// A named anomaly.
@@ -139,7 +141,6 @@ impl Shape {
 impl Witness {
     /// The name of the anomaly.
     pub fn shape(&self) -> Shape {
-        use Touch::{Read, Update, Write};
         if self.block.is_none() {
             return Shape::NoSerialOrder;
         }
@@ -153,6 +154,16 @@ impl Witness {
         else {
             return several(&between);
         };
+        Shape::of((left, ours_before, theirs_first), (right, theirs_last, ours_after))
+    }
+}
+
+impl Shape {
+    /// Of two conflicts with another transaction: the one that leads out of the block and the one that leads
+    /// back into it, each with its variable and what the first and the second access do.
+    pub(crate) fn of(out: (VarId, Touch, Touch), back: (VarId, Touch, Touch)) -> Shape {
+        use Touch::{Read, Update, Write};
+        let ((left, ours_before, theirs_first), (right, theirs_last, ours_after)) = (out, back);
         if left == right {
             return match (ours_before, theirs_first, ours_after) {
                 (Read | Update, _, Write | Update) => Shape::LostUpdate,

@@ -40,6 +40,7 @@ use self::symbols::Symbols;
 use self::translate::Translator;
 use crate::examine::{Examined, Instances, Options, Serial, Verify, Wanted, examine};
 use crate::output::Output;
+use crate::predicted::Predicting;
 use crate::refine::learn;
 use crate::spec::{Seen, Spec};
 use crate::spool::{Source, temporary};
@@ -133,6 +134,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         },
         verify: if args.verify { Verify::Yes } else { Verify::No },
         serial_order: Serial::No,
+        predicting: Predicting::default(),
     };
     let (mut watched, ended) = watch(&mut child, rings.path(), args, &options, spec.as_ref())?;
     report::report(args, &mut watched, ended, spec.as_deref(), output)

@@ -141,20 +141,28 @@ impl Symbols {
         if let Some(loader) = module.loader()
             && let Ok(mut frames) = loader.find_frames(address)
         {
+            // The innermost line of the user's own: a lock is taken where a guard is made, not in the library's header.
+            let mut innermost = None;
             while let Ok(Some(frame)) = frames.next() {
                 if let Some(name) = &frame.function
                     && let Ok(raw) = name.raw_name()
+                    && function.is_empty()
                 {
                     function = demangle(&raw);
                 }
                 if let Some(location) = frame.location
                     && let (Some(file), Some(line)) = (location.file, location.line)
                     && line > 0
-                    // An annotation stands where it is used.
-                    && !file.ends_with("/atomvet.h")
                 {
-                    return Place { site: format!("{}:{line}", self.shown(file)), function };
+                    let site = format!("{}:{line}", self.shown(file));
+                    if !is_system(Path::new(file)) && !file.ends_with("/atomvet.h") {
+                        return Place { site, function };
+                    }
+                    innermost.get_or_insert(site);
                 }
+            }
+            if let Some(site) = innermost {
+                return Place { site, function };
             }
         }
         if function.is_empty()

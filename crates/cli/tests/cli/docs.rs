@@ -15,6 +15,7 @@ fn readme() {
 fn documentation() {
     run("docs/commands.md", 1);
     run("docs/json.md", 1);
+    run("docs/prediction.md", 1);
     run("docs/trace-formats.md", 1);
 }
 

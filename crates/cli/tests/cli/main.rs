@@ -5,4 +5,5 @@ mod commands;
 mod common;
 mod docs;
 mod json;
+mod predict;
 mod process;

@@ -77,7 +77,7 @@ fn random_event(random: &mut Random, names: &mut Names) -> Event {
     let thread = names.threads.intern(&name(random));
     let what = name(random);
     let mode = if random.below(2) == 0 { Mode::Exclusive } else { Mode::Shared };
-    let op = match random.below(16) {
+    let op = match random.below(17) {
         0..=2 => Op::Read(names.variables.intern(&what)),
         3..=4 => Op::Write(names.variables.intern(&what)),
         5 => Op::Update(names.variables.intern(&what), UPDATES[random.below(7)]),
@@ -91,7 +91,8 @@ fn random_event(random: &mut Random, names: &mut Names) -> Event {
         12 => Op::Begin(names.regions.intern(&what)),
         13 => Op::End,
         14 => Op::Alloc(names.variables.intern(&what)),
-        _ => Op::Free(names.variables.intern(&what)),
+        15 => Op::Free(names.variables.intern(&what)),
+        _ => Op::Escape(names.variables.intern(&what)),
     };
     let site = match random.below(4) {
         0 => SiteId::NONE,
@@ -204,7 +205,7 @@ pub(crate) fn one_of_each() -> (Names, Vec<Event>) {
         ops.extend([Op::Acquire(l, mode), Op::Release(l, mode)]);
     }
     ops.extend([Op::Wait(l), Op::Fork(ThreadId(1)), Op::Join(ThreadId(1)), Op::Barrier(BarrierId(0))]);
-    ops.extend([Op::Alloc(x), Op::Free(x)]);
+    ops.extend([Op::Alloc(x), Op::Free(x), Op::Escape(x)]);
     let event = |op| Event { thread: ThreadId(0), op, site: SiteId(0) };
     (names, ops.into_iter().map(event).collect())
 }

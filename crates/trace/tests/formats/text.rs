@@ -43,6 +43,7 @@ T1|join(T2)|bank.c:12
 T1|barrier(b)|bank.c:12
 T1|alloc(x)|bank.c:12
 T1|free(x)|bank.c:12
+T1|escape(x)|bank.c:12
 ";
     let (names, events) = read_whole(text.as_bytes().to_vec());
     assert_eq!((all_names(&names), events), (all_names(&one_of_each().0), one_of_each().1));
@@ -117,7 +118,7 @@ fn errors_say_where_what_and_how() {
         }
     };
     const ALL: &str =
-        "acq add alloc and barrier begin end fork free join max min or r racq rel rmw rrel w wait xor";
+        "acq add alloc and barrier begin end escape fork free join max min or r racq rel rmw rrel w wait xor";
     check(
         "T1",
         "3: found 1 field, expected 3: thread|operation|site; write an event as in T1|w(x)|12, or put # in front of a comment",
