@@ -210,6 +210,11 @@ pub(crate) fn jump(stack: usize) {
 #[inline(always)]
 fn leave(thread: &mut Thread) {
     let Some(frame) = innermost(thread) else { return overflow_left(thread) };
+    if thread.announced >= thread.depth && thread.bare_count > 0 && thread.busy == 0 {
+        thread.busy = 1;
+        shadow::record_bare(thread);
+        thread.busy = 0;
+    }
     let depth = thread.depth - 1;
     // Before and after, so that a signal handler in between finds the one or the other, and leaves nothing wrong behind.
     thread.announced = thread.announced.min(depth);

@@ -18,7 +18,8 @@
 //! if that is still in the block and has received nothing since; then it stands for the access exactly. If not,
 //! the record is left out. What it would have ordered is then ordered by the synchronisation between the two accesses;
 //! only if there was none, in a program with a data race, is an order lost. Accesses that no lock protects are the ones
-//! that race, so the first few of them are recorded before their thread receives something (`bare`).
+//! that race, so the first few of them in a block are recorded before their thread receives something or leaves the
+//! block (`bare`), and all that conflict with something.
 //!
 //! The same is done with an access that conflicts with nothing that its thread has not heard of: it cannot be the
 //! end of an order that matters, only the start of one.
@@ -248,8 +249,8 @@ fn remember(thread: &mut Thread, access: Access, address: usize, size: usize, pl
     }
 }
 
-/// Before the thread receives something: late accesses that no lock protected, and that may race, are recorded
-/// while they can be.
+/// Before the thread receives something, or leaves a block in which something is recorded: late accesses that no lock
+/// protected, and that may race, are recorded while they can be.
 #[inline]
 pub(crate) fn record_bare(thread: &mut Thread) {
     if thread.bare_count > 0 {
@@ -341,9 +342,11 @@ pub(crate) fn take_over(thread: &mut Thread, access: Access, address: usize, siz
     if covered_once && thread::is_since(own, thread.key) && own & LATE == 0 {
         return Need::None;
     }
-    let mut receives = false;
+    let (mut receives, mut conflicts) = (false, false);
     for index in 0..PLANES {
-        receives |= take_from(thread, access, index, address, bytes);
+        let taken = take_from(thread, access, index, address, bytes);
+        receives |= taken.receives;
+        conflicts |= taken.conflicts;
     }
     receives &= !covered_once;
     if receives {
@@ -354,7 +357,17 @@ pub(crate) fn take_over(thread: &mut Thread, access: Access, address: usize, siz
     if access == Access::Write {
         note(thread, Access::Write, address, bytes);
     }
-    if receives { Need::Record } else { Need::Late }
+    // Where no lock is held, the two may race, and then nothing else may tell their order.
+    if receives || conflicts && thread.locks == 0 { Need::Record } else { Need::Late }
+}
+
+/// What was found in another group's words.
+#[derive(Default)]
+struct Taken {
+    /// The access receives something that its thread had not heard of.
+    receives: bool,
+    /// It conflicts with something.
+    conflicts: bool,
 }
 
 /// What an access needs.
@@ -380,8 +393,8 @@ fn mark_late(thread: &mut Thread, access: Access, address: usize, size: usize, p
     remember(thread, access, address, size, place);
 }
 
-/// Takes from another group's words what conflicts with an access; whether the access receives something by that.
-fn take_from(thread: &mut Thread, access: Access, index: usize, address: usize, bytes: u64) -> bool {
+/// Takes from another group's words what conflicts with an access.
+fn take_from(thread: &mut Thread, access: Access, index: usize, address: usize, bytes: u64) -> Taken {
     let birth = thread.birth;
     let not_mine = |word: &AtomicU64| {
         let word = word.load(Ordering::Relaxed);
@@ -396,8 +409,9 @@ fn take_from(thread: &mut Thread, access: Access, index: usize, address: usize, 
     let look_at_reads = access == Access::Write || is_own_group || written & LATE != 0;
     let read = if look_at_reads { not_mine(reads) } else { 0 };
     if read | written == 0 {
-        return false;
+        return Taken::default();
     }
+    let conflicts = written & bytes != 0 || access == Access::Write && read & bytes != 0;
     if is_own_group {
         // This thread needs the words for itself: what is late in them is recorded while it can be.
         for (word, access) in [(written, Access::Write), (read, Access::Read)] {
@@ -427,7 +441,7 @@ fn take_from(thread: &mut Thread, access: Access, index: usize, address: usize, 
         receives |= is_news(thread, read);
         reads.store(left(read, bytes), Ordering::Relaxed);
     }
-    receives
+    Taken { receives, conflicts }
 }
 
 /// What a write leaves of another's word. All that came before comes before the write now, and who comes after the

@@ -33,6 +33,8 @@ pub(crate) struct Translator {
     variables: Variables,
     /// Per variable of memory: it is part of a synchronisation object.
     not_data: Vec<bool>,
+    /// Per variable: how it was accessed in this life. Updates commute only where nothing else is done.
+    used: Vec<Use>,
     /// Per serial number.
     threads: Vec<Thread>,
     /// Per block word of a record.
@@ -83,6 +85,17 @@ struct Thread {
     own_barrier: Option<BarrierId>,
 }
 
+/// How a variable was accessed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// Not at all.
+    Not,
+    /// By updates of commuting kinds, after a first write.
+    Commuting,
+    /// In another way as well.
+    Otherwise,
+}
+
 #[derive(Clone, Copy)]
 struct Frame {
     is_block: bool,
@@ -130,6 +143,7 @@ impl Translator {
             spec,
             variables: Variables::default(),
             not_data: Vec::new(),
+            used: Vec::new(),
             threads: Vec::new(),
             blocks: FxHashMap::default(),
             places: FxHashMap::default(),
@@ -345,7 +359,6 @@ impl Translator {
             Kind::NotData => return self.is_not_data(operand),
             Kind::ThreadEnd | Kind::Nothing | Kind::Label | Kind::NewLife | Kind::SemaphoreInit => return,
         };
-        self.seen.commuting += u64::from(update.commutes());
         self.access(record, thread, site, |variable| Op::Update(variable, update), events);
     }
 
@@ -365,9 +378,27 @@ impl Translator {
             name_variable(names, symbols, not_data, variable, address);
         });
         for &variable in &self.found {
-            if !self.not_data[variable.index()] {
-                events.push(Event { thread, op: op(variable), site });
+            if self.not_data[variable.index()] {
+                continue;
             }
+            if variable.index() >= self.used.len() {
+                self.used.resize(variable.index() + 1, Use::Not);
+            }
+            let used = &mut self.used[variable.index()];
+            let mut op = op(variable);
+            match op {
+                Op::Update(_, kind) if *used == Use::Otherwise || !kind.commutes() => {
+                    op = Op::Update(variable, UpdateKind::Other);
+                }
+                Op::Update(..) => {
+                    self.seen.commuting += 1;
+                    *used = Use::Commuting;
+                }
+                // Somebody has to put the first value there.
+                Op::Write(_) if *used == Use::Not => *used = Use::Commuting,
+                _ => *used = Use::Otherwise,
+            }
+            events.push(Event { thread, op, site });
         }
     }
 
@@ -488,6 +519,11 @@ impl Translator {
         let (start, end) = (record.operand, record.operand.saturating_add(record.block));
         self.found.clear();
         self.variables.between(start, end, &mut self.found);
+        for variable in &self.found {
+            if let Some(used) = self.used.get_mut(variable.index()) {
+                *used = Use::Not;
+            }
+        }
         let lives = self.found.iter().filter(|variable| !self.not_data[variable.index()]);
         events.extend(lives.map(|&v| Event { thread, op: Op::Alloc(v), site: SiteId::NONE }));
         forget(&mut self.locks, start, end, |_| {
