@@ -121,6 +121,8 @@ struct Site {
     site: SiteId,
     /// Reads here only choose between ways to do the same thing.
     reads_are_hints: bool,
+    /// What is done here is done only while there is one thread.
+    is_alone: bool,
 }
 
 /// How many locks are found without a search.
@@ -279,7 +281,7 @@ impl Translator {
 
     fn site(&mut self, returns_to: u64) -> Site {
         if returns_to == 0 {
-            return Site { site: SiteId::NONE, reads_are_hints: false };
+            return Site { site: SiteId::NONE, reads_are_hints: false, is_alone: false };
         }
         if let Some(site) = self.places.get(&returns_to) {
             return *site;
@@ -290,17 +292,21 @@ impl Translator {
             // libstdc++ looks at both counts of a shared pointer to save work if it is the only one.
             reads_are_hints: place.function.contains("_Sp_counted_base")
                 && place.function.ends_with("_M_release"),
+            // It counts without atomics as long as no other thread was started.
+            is_alone: place.function.ends_with("__exchange_and_add_single")
+                || place.function.ends_with("__atomic_add_single"),
         };
         self.places.insert(returns_to, site);
         site
     }
 
     fn event(&mut self, record: &Record, thread: ThreadId, events: &mut Vec<Event>) {
-        let Site { site, reads_are_hints } = self.site(record.address());
+        let Site { site, reads_are_hints, is_alone } = self.site(record.address());
         let operand = record.operand;
         let mut put = |op| events.push(Event { thread, op, site });
         let update = match record.kind {
             Kind::Read if reads_are_hints => return,
+            Kind::Read | Kind::Write if is_alone => return,
             Kind::Read => return self.access(record, thread, site, Op::Read, events),
             Kind::Write => return self.access(record, thread, site, Op::Write, events),
             Kind::Update => UpdateKind::Other,
