@@ -17,7 +17,14 @@ pub(crate) fn run() -> anyhow::Result<()> {
     )?;
     step("tests", &["test", "--workspace"], &[])?;
     println!("== a share of `cargo xtask oracle`");
-    crate::oracle::run(&crate::oracle::Options { traces: 1_000_000, seconds: Some(60), seed: 1, jobs: 2 })
+    crate::oracle::run(&crate::oracle::Options { traces: 1_000_000, seconds: Some(60), seed: 1, jobs: 2 })?;
+    println!("== a share of `cargo xtask predict`");
+    crate::predict::run(&crate::predict::Options {
+        programs: 25_000,
+        seconds: Some(45),
+        seed: 1,
+        rich: false,
+    })
 }
 
 fn step(name: &str, arguments: &[&str], environment: &[(&str, &str)]) -> anyhow::Result<()> {

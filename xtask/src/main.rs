@@ -5,6 +5,7 @@ mod bench_native;
 mod ci;
 mod oracle;
 mod predict;
+mod schedules;
 
 use clap::Parser;
 

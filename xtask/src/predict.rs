@@ -6,13 +6,15 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use atomvet_check::enumerate::programs::{Column, Operations, program};
 use atomvet_check::enumerate::{Limits, Truth, enumerate};
-use atomvet_check::registry::{CHECKERS, Entry};
+use atomvet_check::registry::{self, Entry};
 use atomvet_check::{Config, Findings, Kind, notation};
 use atomvet_trace::wellformed::{Discipline, Wellformed};
 use atomvet_trace::{Event, EventId, Names, Op};
+
+use crate::schedules::Schedules;
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -37,9 +39,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let start = Instant::now();
     let deadline = options.seconds.map(|seconds| start + Duration::from_secs(seconds));
     let operations = if options.rich { Operations::Rich } else { Operations::Plain };
-    let mut trials: Vec<Trial> =
-        CHECKERS.iter().filter(|entry| entry.info.kind == Kind::Predictive).map(Trial::new).collect();
+    let mut trials: Vec<Trial> = registry::of_kind(Kind::Predictive).map(Trial::new).collect();
     let mut columns = [Programs::default(); Column::ALL.len()];
+    let recommended = registry::of_kind(Kind::Predictive).next().context("no predictive checker")?;
+    let mut schedules: [Schedules; Column::ALL.len()] = Default::default();
     // The columns take turns, so that a run that is cut off has as many of each.
     for turn in 0..options.programs {
         if deadline.is_some_and(|deadline| Instant::now() > deadline) {
@@ -53,10 +56,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         columns[at].count(truth.as_ref());
         if let Some(truth) = truth {
             trials.iter_mut().for_each(|trial| trial.judge(at, seed, &events, &truth));
+            schedules[at].judge(recommended, &events, &truth);
         }
     }
-    print(&columns, &trials, start.elapsed());
-    let broken: Vec<String> = trials.iter().flat_map(Trial::broken).collect();
+    print(&columns, &trials, &schedules, start.elapsed());
+    let mut broken: Vec<String> = trials.iter().flat_map(Trial::broken).collect();
+    broken.extend(schedules.iter().flat_map(|of_column| of_column.wrong.iter().take(MOST_EXAMPLES).cloned()));
     ensure!(broken.is_empty(), "bounds are broken\n{}", broken.join("\n"));
     ensure!(columns.iter().all(|programs| programs.judged >= 200), "too few programs to mean anything");
     Ok(())
@@ -289,7 +294,7 @@ impl Sense {
     }
 }
 
-fn print(columns: &[Programs], trials: &[Trial], took: Duration) {
+fn print(columns: &[Programs], trials: &[Trial], schedules: &[Schedules], took: Duration) {
     let row = |name: &str, cells: Vec<String>| {
         let cells: Vec<String> = cells.iter().map(|cell| format!("{cell:>13}")).collect();
         println!("{name:<36}{}", cells.join(""));
@@ -315,5 +320,7 @@ fn print(columns: &[Programs], trials: &[Trial], took: Duration) {
         let name = format!("{} ({})", trial.entry.info.name, trial.sense.name());
         row(&name, trial.scores.iter().map(cell).collect());
     }
+    println!("\nof the units that have a schedule, those for which one is found and verified");
+    row("commit-node", schedules.iter().map(|of_column| format!("{:.2}%", of_column.percent())).collect());
     println!("\n{:.1} s", took.as_secs_f64());
 }

@@ -1,6 +1,10 @@
 //! Every checker against the oracle, every witness against the verifier: on one small trace, all
 //! that this crate promises. Tests, `cargo xtask oracle` and the fuzzer call this.
 
+mod foreseen;
+
+pub use foreseen::foresee;
+
 use std::collections::BTreeSet;
 
 use atomvet_trace::{Event, EventId, Op, VarId};

@@ -166,7 +166,8 @@ pub(crate) fn judge(examined: &Examined, spec: Option<&Spec>) -> Status {
     let unfinished: Vec<&str> = unfinished.map(|verdict| verdict.info.name).collect();
     if !unfinished.is_empty() {
         say::note(format!(
-            "{}: not everything was judged by {}: the budget was spent (--budget raises it), or it was interrupted",
+            "{}: not everything was judged by {}: a bound was hit or the budget was spent (--budget raises it), or \
+             it was interrupted",
             called(&examined.trace),
             unfinished.join(", ")
         ));

@@ -255,7 +255,7 @@ impl Running {
         let stats = meter.measure(|| analysis.finish(&mut findings));
         let mut violations: Vec<Violation> = Vec::new();
         let mut by_fingerprint = HashMap::new();
-        for finding in findings.list {
+        for finding in std::mem::take(&mut findings.list) {
             let fingerprint = fingerprint(&finding, names);
             let first = *by_fingerprint.entry(fingerprint).or_insert(violations.len());
             match violations.get_mut(first) {
@@ -264,9 +264,10 @@ impl Running {
             }
         }
         let folded = options.instances == Instances::Folded;
-        let foreseen = Foreseen::new(findings.predicted, &findings.effort, folded, names);
+        let first_cycle = findings.first_cycle;
+        let foreseen = Foreseen::new(findings, &stats, folded, names);
         let (seconds, peak_bytes) = (meter.seconds(), meter.peak_bytes());
-        Verdict { info, first_cycle: findings.first_cycle, violations, foreseen, stats, seconds, peak_bytes }
+        Verdict { info, first_cycle, violations, foreseen, stats, seconds, peak_bytes }
     }
 }
 

@@ -13,11 +13,11 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use atomvet_check::Strength;
+use atomvet_check::predictive::Effort;
 use atomvet_check::predictive::effort::{Done, Keep, Watch};
 use atomvet_check::predictive::predicted::{Deadlock, Moment, Pattern, Prediction, Race, Reason};
 use atomvet_check::predictive::schedule::{self, Goal, Outcome, Recorded};
-use atomvet_check::predictive::{Effort, Predicted};
+use atomvet_check::{Findings, Stats, Strength};
 use atomvet_trace::{Event, EventId, Format, Names, Op};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -124,8 +124,11 @@ impl Search {
 
 impl Foreseen {
     /// Takes what a checker found, folded by fingerprint if it was folded by the checker.
-    pub(crate) fn new(predicted: Predicted, effort: &Effort, folded: bool, names: &Names) -> Foreseen {
-        let mut foreseen = Foreseen { complete: !effort.is_stopped(), ..Foreseen::default() };
+    pub(crate) fn new(findings: Findings, stats: &Stats, folded: bool, names: &Names) -> Foreseen {
+        let predicted = findings.predicted;
+        let all_judged = stats.0.iter().all(|&(name, number)| !name.ends_with("not judged") || number == 0);
+        let complete = all_judged && !findings.effort.is_stopped();
+        let mut foreseen = Foreseen { complete, ..Foreseen::default() };
         let mut fold = Fold { folded, seen: HashMap::new() };
         for prediction in predicted.violations {
             let fingerprint = of_prediction(&prediction, names);
@@ -292,10 +295,14 @@ impl Stage<'_> {
         for i in 0..prediction.patterns.len() {
             let pattern = &prediction.patterns[i];
             // A schedule has to show what the finding says: this block.
-            if (pattern.block.region, pattern.block.site) != (shown.region, shown.site) {
+            let is_it = (pattern.block.region, pattern.block.site) == (shown.region, shown.site);
+            if !is_it || !pattern.is_chain() {
                 continue;
             }
             let goal = goal(pattern);
+            if !self.recorded.is_judgeable(&goal) {
+                continue;
+            }
             let (outcome, spent) = self.recorded.search(&goal, left);
             left = left.saturating_sub(spent);
             match outcome {

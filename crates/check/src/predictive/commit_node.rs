@@ -56,7 +56,7 @@ use crate::predictive::{Effort, Execution, Judge, Predicted, deadlock};
 use crate::{Blame, Config, Info, Kind, Stats, Strength};
 
 /// What the search for potential deadlocks may take. (The checker `deadlock` may take all there is.)
-const DEADLOCK_STEPS: u64 = 100_000_000;
+const DEADLOCK_STEPS: u64 = 20_000_000;
 
 /// The checker `commit-node`.
 #[derive(Debug)]

@@ -44,6 +44,17 @@ impl Pattern {
         }
     }
 
+    /// Whether its conflicts lead out of the block and back into it, each from where the one before it led to: then
+    /// the block itself is violated wherever they are in this order. Otherwise some other transaction on the way is left
+    /// before it is entered, and no serial order exists though each block alone could be atomic.
+    pub fn is_chain(&self) -> bool {
+        let event = |i: usize| self.moments.get(i).map(|moment| moment.event);
+        self.order.windows(2).all(|pair| match (event(pair[0].1), event(pair[1].0)) {
+            (Some(into), Some(out)) => into.thread != out.thread || into.at <= out.at,
+            _ => false,
+        })
+    }
+
     /// The variables that it is about, in the order of their first access.
     pub fn variables(&self) -> Vec<VarId> {
         let mut variables = Vec::new();

@@ -43,6 +43,13 @@ struct Thread {
     clock: Vec<u32>,
 }
 
+/// What a unit starts with. (After a wait, the event at which the lock is taken again may be an access.)
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum First {
+    Access,
+    Acquire,
+}
+
 impl Recorder {
     /// An outermost block begins.
     pub fn begin(&mut self, here: Here, block: Block) {
@@ -80,7 +87,7 @@ impl Recorder {
             (lower::Access::Write, _) => Touch::Write,
         };
         let location = self.location(variable, here.thread, touch);
-        let unit = self.unit(here);
+        let unit = self.unit(here, First::Access);
         let thread = &mut self.threads[here.thread.index()];
         thread.accesses.push(Access {
             at: here.at,
@@ -160,7 +167,7 @@ impl Recorder {
     }
 
     fn acquire(&mut self, here: Here, lock: LockId, mode: Mode) {
-        self.unit(here);
+        self.unit(here, First::Acquire);
         let thread = &mut self.threads[here.thread.index()];
         let section = Section {
             lock,
@@ -194,7 +201,7 @@ impl Recorder {
     }
 
     /// The unit at work; a new one, if none is.
-    fn unit(&mut self, here: Here) -> UnitId {
+    fn unit(&mut self, here: Here, first: First) -> UnitId {
         let period = self.period(here.thread);
         let Recorder { threads, execution, .. } = self;
         let thread = &mut threads[here.thread.index()];
@@ -204,7 +211,7 @@ impl Recorder {
         let (kind, block) = match thread.open.first() {
             Some(outermost) => (UnitKind::Transaction, execution.blocks[outermost.0 as usize].block),
             None => {
-                let is_single = thread.stack == StackId::EMPTY && is_access(here.op);
+                let is_single = thread.stack == StackId::EMPTY && first == First::Access;
                 let kind = if is_single { UnitKind::Single } else { UnitKind::Section };
                 let Here { at, thread, site, .. } = here;
                 (kind, Block { begin: at, thread, region: RegionId::NONE, site })
@@ -290,10 +297,6 @@ impl Recorder {
         }
         &mut self.threads[thread.index()]
     }
-}
-
-fn is_access(op: Op) -> bool {
-    matches!(op, Op::Read(_) | Op::Write(_) | Op::Update(..))
 }
 
 /// The larger of each.

@@ -80,6 +80,20 @@ const FARTHER: u32 = 4;
 const LONG_UNIT: u32 = 1024;
 
 impl Recorded<'_> {
+    /// Whether a schedule could be judged by the goal's block. What is left of a critical section after a block, a
+    /// wait or the release of its first lock has no begin to judge it by.
+    pub fn is_judgeable(&self, goal: &Goal) -> bool {
+        let event = |at: EventId| self.events.get(at.0 as usize);
+        let Some(first) = event(goal.block) else { return false };
+        let Op::Acquire(lock, mode) = first.op else { return matches!(first.op, Op::Begin(_)) };
+        let own = |at: &EventId| event(*at).is_some_and(|event| event.thread == first.thread);
+        let last = goal.order.iter().flat_map(|&(one, other)| [one, other]).filter(own).max();
+        let inside =
+            &self.events[goal.block.0 as usize..=last.unwrap_or(goal.block).0.max(goal.block.0) as usize];
+        let ends = |op: Op| matches!(op, Op::Wait(_)) || op == Op::Release(lock, mode);
+        !inside.iter().any(|event| event.thread == first.thread && ends(event.op))
+    }
+
     /// Searches a schedule in at most `budget` steps. Also says how many were made.
     pub fn search(&self, goal: &Goal, budget: u64) -> (Outcome, u64) {
         let Some(pattern) = Pattern::new(self, goal) else { return (Outcome::None, 0) };

@@ -77,7 +77,7 @@ pub(crate) fn brief(text: &mut String, verdict: &Verdict, names: &Names, most: u
 pub(crate) fn row(verdict: &Verdict) -> Vec<String> {
     let foreseen = &verdict.foreseen;
     let number: u64 = foreseen.violations.iter().map(|foreboding| foreboding.prediction.count).sum();
-    let cut = if foreseen.complete { "" } else { " so far, BUDGET SPENT" };
+    let cut = if foreseen.complete { "" } else { " so far, NOT ALL WAS JUDGED" };
     let blocks = match number {
         0 => format!("blocks: no violation predicted{cut}"),
         number => format!("blocks: {} not atomic{cut}", grouped(number)),

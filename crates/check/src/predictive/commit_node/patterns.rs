@@ -19,7 +19,9 @@ use super::search::{Candidate, Found, Search};
 pub(in crate::predictive) type Sketch = Vec<(u32, u32)>;
 
 /// So many sketches are made of a unit.
-const MOST_SKETCHES: usize = 8;
+const MOST_SKETCHES: usize = 24;
+/// The best of so many that were tried.
+const MOST_TRIED: usize = 64;
 /// So many accesses of a node are tried, and lists of partners for each.
 const TRIED: usize = 4;
 const LISTS: usize = 32;
@@ -48,16 +50,15 @@ pub(in crate::predictive) fn direct(
         for span in candidate.spans(later) {
             // The node that ends last before it is the one whose pattern breaks the innermost block.
             let ended = candidate.nodes.partition_point(|node| node.steps.end <= start);
-            let earlier = (0..ended).rev().take(PAIRS).find(|&node| {
-                let mut spans = candidate.spans(node).iter();
-                spans.any(|other| other.thread == span.thread && other.first <= span.last)
-            });
-            pairs += usize::from(ended > 0);
-            if let Some(earlier) = earlier {
-                nearest(execution, candidate, partners, (earlier, later, span.thread), &mut sketches);
-            }
-            if sketches.len() >= MOST_SKETCHES || pairs >= PAIRS {
-                break 'all;
+            for earlier in (0..ended).rev() {
+                let mut spans = candidate.spans(earlier).iter();
+                if spans.any(|other| other.thread == span.thread && other.first <= span.last) {
+                    nearest(execution, candidate, partners, (earlier, later, span.thread), &mut sketches);
+                }
+                pairs += 1;
+                if sketches.len() >= MOST_TRIED || pairs >= PAIRS {
+                    break 'all;
+                }
             }
         }
     }
@@ -66,10 +67,11 @@ pub(in crate::predictive) fn direct(
     sketches.into_iter().map(|(_, sketch)| sketch).collect()
 }
 
-/// How good a sketch is, less is better: through one unit, by one access of it, not far away.
-type Score = (bool, bool, u64);
+/// How good a sketch is, less is better: the other thread goes forwards, in one unit, with one access of it, not
+/// far away.
+type Score = (bool, bool, bool, u64);
 
-/// The best sketch for each pair of accesses, one of the earlier and one of the later node.
+/// Sketches with an access of the earlier and one of the later node, through nearby accesses of a thread.
 fn nearest(
     execution: &Execution,
     candidate: &Candidate,
@@ -86,7 +88,6 @@ fn nearest(
     }
     for &e1 in candidate.owns(earlier).iter().rev().take(TRIED) {
         let here = access(e1).at;
-        let known = sketches.len();
         for exits in partners.lists(candidate, earlier, e1, thread).iter().take(LISTS) {
             let exits = partners.members(exits);
             for (e2, entry) in &entries {
@@ -101,12 +102,11 @@ fn nearest(
                     let before = exits[..not_later].partition_point(|&f1| f1 <= f2);
                     let f1 = exits[if before > 0 { before - 1 } else { not_later - 1 }];
                     let away = access(f1).at.0.abs_diff(here.0) + access(f2).at.0.abs_diff(here.0);
-                    let score = (access(f1).unit != access(f2).unit, f1 != f2, away);
+                    let is_backwards = f1 > f2 && access(f1).unit == access(f2).unit;
+                    let score = (is_backwards, access(f1).unit != access(f2).unit, f1 != f2, away);
                     let sketch = vec![(e1, f1), (f2, *e2)];
-                    match sketches[known..].iter_mut().find(|(_, sketch)| sketch[1].1 == *e2) {
-                        None => sketches.push((score, sketch)),
-                        Some(same) if score < same.0 => *same = (score, sketch),
-                        Some(_) => {}
+                    if sketches.len() < MOST_TRIED && !sketches.iter().any(|(_, known)| *known == sketch) {
+                        sketches.push((score, sketch));
                     }
                 }
             }
