@@ -352,7 +352,7 @@ fn cargo(arguments: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn today() -> anyhow::Result<String> {
+pub(crate) fn today() -> anyhow::Result<String> {
     let output = Command::new("date").arg("+%Y-%m-%d").output().context("cannot run `date`")?;
     Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }

@@ -1,6 +1,7 @@
 //! The developers' commands.
 
 mod bench;
+mod bench_native;
 mod ci;
 mod jars;
 mod oracle;
@@ -23,6 +24,8 @@ enum Command {
     Bench(bench::Options),
     /// The class-file rewriter on every class of these jars and of a JDK, judged by a JVM
     Jars(jars::Options),
+    /// What it costs to run C and C++ programs under the checker, beside ThreadSanitizer; writes to bench/
+    BenchNative(bench_native::Options),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -32,5 +35,6 @@ fn main() -> anyhow::Result<()> {
         Command::Predict(options) => predict::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::Jars(options) => jars::run(&options),
+        Command::BenchNative(options) => bench_native::run(&options),
     }
 }

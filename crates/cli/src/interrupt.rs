@@ -32,6 +32,19 @@ pub(crate) fn install() -> anyhow::Result<()> {
 
 /// Whether to stop reading.
 pub(crate) fn requested() -> bool {
+    REQUESTED.load(Ordering::Relaxed) && !PUT_OFF.load(Ordering::Relaxed)
+}
+
+/// While a program runs, Ctrl-C is its concern, and all that it does until it ends is read.
+static PUT_OFF: AtomicBool = AtomicBool::new(false);
+
+/// From now on the first Ctrl-C stops no reading.
+pub(crate) fn put_off() {
+    PUT_OFF.store(true, Ordering::Relaxed);
+}
+
+/// Whether Ctrl-C was pressed, put off or not.
+pub(crate) fn pressed() -> bool {
     REQUESTED.load(Ordering::Relaxed)
 }
 

@@ -6,6 +6,7 @@
 //! ```
 
 mod algorithms;
+mod cc;
 mod check;
 mod compare;
 mod convert;
@@ -23,6 +24,7 @@ mod pipeline;
 mod predicted;
 mod progress;
 mod refine;
+mod run;
 mod say;
 mod spec;
 mod spool;
@@ -71,6 +73,15 @@ Exit status: 0 clean; 1 violations; 2 wrong use or bad input; 3 nothing was obse
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    /// Run a program and check it live: which of its functions are not atomic, and why
+    #[command(after_help = RUN_HELP)]
+    Run(Box<run::Args>),
+    /// Compile C so that `run` can watch it: a drop-in for gcc and clang
+    #[command(after_help = CC_HELP)]
+    Cc(cc::Args),
+    /// Compile C++ so that `run` can watch it: a drop-in for g++ and clang++
+    #[command(name = "c++", after_help = CC_HELP)]
+    Cpp(cc::Args),
     /// Check traces: which blocks are not atomic, and why
     #[command(after_help = CHECK_HELP)]
     Check(check::Args),
@@ -95,6 +106,26 @@ enum Command {
     /// Check a trace that ships with the program, and say what to try next
     Demo(demo::Args),
 }
+
+const RUN_HELP: &str = "\
+Examples:
+  gcc -g -fsanitize=thread bank.c -o bank && atomvet run -- ./bank
+  make CC=\"atomvet cc\" CXX=\"atomvet c++\" && atomvet run -- ./test_suite
+  atomvet run --refine spec.toml -- ./test_suite && atomvet run --spec spec.toml -- ./test_suite
+  atomvet run --record run.atv -- ./prog && atomvet check --split-at-waits --commuting-updates run.atv
+
+Every function of your own code should be atomic, but for main and what threads are started with, unless
+a specification or annotations (atomvet.h) say otherwise. The report goes to standard error: standard output is the
+program's. If the program fails by itself and nothing else is wrong, the exit status is 2.
+docs/native.md says what is seen, what is not, and what it costs.";
+
+const CC_HELP: &str = "\
+Examples:
+  make CC=\"atomvet cc\" CXX=\"atomvet c++\"
+  ATOMVET_CC=clang-14 atomvet cc -O2 -o prog prog.c
+
+ATOMVET_CC and ATOMVET_CXX name the compiler [default: gcc and g++]. What is made runs as usual without
+`atomvet run`.";
 
 const CHECK_HELP: &str = "\
 Examples:
@@ -141,6 +172,9 @@ pub(crate) enum Format {
 }
 
 fn main() -> ExitCode {
+    if let Some(status) = cc::intercept() {
+        return status;
+    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(help) if help.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
@@ -158,6 +192,10 @@ fn main() -> ExitCode {
         }
     };
     ended(interrupt::install().and_then(|()| match &arguments.command {
+        Command::Run(args) => run::run(args),
+        Command::Cc(_) | Command::Cpp(_) => {
+            anyhow::bail!("no arguments for the compiler; see `atomvet help cc`")
+        }
         Command::Check(args) => check::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Refine(args) => refine::run(args),

@@ -91,7 +91,11 @@ fn from(given: &str, pass: &Pass) -> String {
 }
 
 /// One pass: how often each block was entered and violated.
-fn learn(source: &mut Source, config: &Config, discipline: Discipline) -> Result<(Pass, Vec<Seen>), Error> {
+pub(crate) fn learn(
+    source: &mut Source,
+    config: &Config,
+    discipline: Discipline,
+) -> Result<(Pass, Vec<Seen>), Error> {
     // The registry has the exact algorithm first.
     let mut analysis = (CHECKERS[0].new)(config);
     let mut findings = Findings::folded(config);

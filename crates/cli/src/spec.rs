@@ -5,8 +5,9 @@
 //! not-atomic = ["Account.audit"]
 //! ```
 //!
-//! A block is named by its label, or by `@` and the site of its begin if it has none. Blocks that
-//! `atomic` does not list are ignored: their begin and end are taken out of the trace, after its
+//! A block is named by its label, or by `@` and the site of its begin if it has none. In a name, `*` stands for
+//! anything; `file:NAME` means all blocks that begin in such a file. Blocks that `atomic` does not list, and those
+//! that `exclude` does, are ignored: their begin and end are taken out of the trace, after its
 //! discipline was checked. `not-atomic` is there for people and for merging; nothing reads it.
 
 use std::collections::HashMap;
@@ -23,12 +24,18 @@ pub(crate) struct Spec {
     /// Blocks that should be atomic, by name, without repetition.
     pub(crate) atomic: Vec<String>,
     index: HashMap<String, usize>,
+    /// Those of them that stand for several, by their place in `atomic`.
+    patterns: Vec<usize>,
+    /// Blocks that are ignored whatever `atomic` says.
+    exclude: Vec<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct File {
     atomic: Vec<String>,
+    #[serde(default)]
+    exclude: Vec<String>,
     #[serde(default)]
     #[expect(dead_code, reason = "read only so that its type is checked")]
     not_atomic: Vec<String>,
@@ -48,6 +55,15 @@ impl Spec {
         Spec::parse(&text).or_else(|error| bail!("{shown}:{error}"))
     }
 
+    /// The entry by which blocks of this name, which begin at this site, are meant to be atomic.
+    pub(crate) fn entry(&self, name: &str, site: &str) -> Option<usize> {
+        if self.exclude.iter().any(|pattern| means(pattern, name, site)) {
+            return None;
+        }
+        let pattern = || self.patterns.iter().copied().find(|&i| means(&self.atomic[i], name, site));
+        self.index.get(name).copied().or_else(pattern)
+    }
+
     /// Parses a text; an error starts with `line:column`.
     pub(crate) fn parse(text: &str) -> Result<Spec, String> {
         let file: File = toml::from_str(text).map_err(|error| {
@@ -58,15 +74,37 @@ impl Spec {
                 "{line}:{column}: {problem}; expected `atomic = [\"name\", …]` and perhaps `not-atomic = […]`"
             )
         })?;
-        let mut spec = Spec { atomic: Vec::new(), index: HashMap::new() };
+        let (atomic, index, patterns) = (Vec::new(), HashMap::new(), Vec::new());
+        let mut spec = Spec { atomic, index, patterns, exclude: file.exclude };
         for name in file.atomic {
             spec.index.entry(name.clone()).or_insert_with(|| {
                 spec.atomic.push(name);
                 spec.atomic.len() - 1
             });
         }
+        let is_pattern = |name: &String| name.contains('*') || name.starts_with("file:");
+        spec.patterns = (0..spec.atomic.len()).filter(|&i| is_pattern(&spec.atomic[i])).collect();
         Ok(spec)
     }
+}
+
+/// Whether an entry means such a block.
+fn means(pattern: &str, name: &str, site: &str) -> bool {
+    match pattern.strip_prefix("file:") {
+        Some(file) => {
+            let (path, _) = site.rsplit_once(':').unwrap_or((site, ""));
+            let ends = path.rsplit_once('/').map_or(path, |(_, last)| last);
+            fits(file, path) || fits(file, ends)
+        }
+        None => fits(pattern, name),
+    }
+}
+
+/// Whether a text is as a pattern says, in which `*` stands for anything.
+fn fits(pattern: &str, text: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(text) = text.strip_prefix(start) else { return false };
+    (0..=text.len()).any(|skip| text.is_char_boundary(skip) && fits(rest, &text[skip..]))
 }
 
 /// Line and column, both from 1, after these bytes.
@@ -135,7 +173,8 @@ impl<'a> Filter<'a> {
             table.resize(index + 1, None);
         }
         *table[index].get_or_insert_with(|| {
-            let entry = self.spec.index.get(&names.block(region, site)).copied();
+            let place = if site == SiteId::NONE { "" } else { names.sites.get(site) };
+            let entry = self.spec.entry(&names.block(region, site), place);
             if let Some(entry) = entry {
                 self.used[entry] = true;
             }
@@ -215,6 +254,23 @@ mod tests {
         let text = render(&seen, &["made by\na test".to_owned()]);
         let spec = Spec::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
         assert_eq!(spec.atomic, names);
+    }
+
+    #[test]
+    fn an_entry_may_stand_for_several_blocks() {
+        let spec = Spec::parse(
+            "atomic = ['get', 'Account::*', 'file:bank.c', 'file:src/*']\nexclude = ['*::audit', 'file:*.h']",
+        );
+        let spec = spec.expect("a specification");
+        let entry = |name, site| spec.entry(name, site);
+        assert_eq!(entry("get", ""), Some(0));
+        assert_eq!(entry("getter", ""), None);
+        assert_eq!(entry("Account::deposit", "a.cpp:3"), Some(1));
+        assert_eq!(entry("Account::audit", "a.cpp:3"), None);
+        assert_eq!(entry("f", "lib/bank.c:3"), Some(2));
+        assert_eq!(entry("f", "src/x/y.c:3"), Some(3));
+        assert_eq!(entry("f", "src/y.h:3"), None);
+        assert!(fits("a*b*c", "aXbbYc") && !fits("a*b*c", "aXc") && fits("*", "") && !fits("", "a"));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use atomvet_trace::wellformed::Broken;
-use atomvet_trace::{Error, ErrorKind, Input, Place};
+use atomvet_trace::{Error, ErrorKind, Event, Format, Input, Names, Place};
 
 use crate::interrupt;
 
@@ -46,6 +46,78 @@ enum Kind {
     Spent,
     /// What ships with the program.
     Embedded(&'static [u8]),
+    /// A program that runs; its copy is read the next time.
+    Running(Box<dyn Live>, File),
+}
+
+/// Events that are made while they are read.
+pub(crate) trait Live: Send {
+    /// As [`Input::next_block`].
+    fn next_block(&mut self, block: &mut Vec<Event>) -> Result<bool, Error>;
+    /// As [`Input::names`].
+    fn names(&self) -> &Names;
+    /// As [`Input::into_names`].
+    fn into_names(self: Box<Self>) -> Names;
+    /// As [`Input::bytes_read`].
+    fn bytes_read(&self) -> u64;
+}
+
+/// A trace being read.
+pub(crate) enum Opened {
+    /// Bytes.
+    Stored(Box<Input>),
+    /// A program.
+    Running(Box<dyn Live>),
+}
+
+impl Opened {
+    /// See [`Input::next_block`].
+    pub(crate) fn next_block(&mut self, block: &mut Vec<Event>) -> Result<bool, Error> {
+        match self {
+            Opened::Stored(input) => input.next_block(block),
+            Opened::Running(live) => live.next_block(block),
+        }
+    }
+
+    /// See [`Input::names`].
+    pub(crate) fn names(&self) -> &Names {
+        match self {
+            Opened::Stored(input) => input.names(),
+            Opened::Running(live) => live.names(),
+        }
+    }
+
+    /// See [`Input::into_names`].
+    pub(crate) fn into_names(self) -> Names {
+        match self {
+            Opened::Stored(input) => input.into_names(),
+            Opened::Running(live) => live.into_names(),
+        }
+    }
+
+    /// See [`Input::place`].
+    pub(crate) fn place(&self, index: usize) -> Place {
+        match self {
+            Opened::Stored(input) => input.place(index),
+            Opened::Running(_) => Place::Whole,
+        }
+    }
+
+    /// See [`Input::bytes_read`].
+    pub(crate) fn bytes_read(&self) -> u64 {
+        match self {
+            Opened::Stored(input) => input.bytes_read(),
+            Opened::Running(live) => live.bytes_read(),
+        }
+    }
+
+    /// See [`Input::format`].
+    pub(crate) fn format(&self) -> Format {
+        match self {
+            Opened::Stored(input) => input.format(),
+            Opened::Running(_) => Format::Binary,
+        }
+    }
 }
 
 impl Source {
@@ -76,8 +148,23 @@ impl Source {
         Source { given: name.to_owned(), kind: Kind::Embedded(bytes), again: Again::Yes }
     }
 
+    /// A program that runs and, as soon as its events are read, their copy in a file.
+    pub(crate) fn running(name: &str, live: Box<dyn Live>, copy: File) -> Source {
+        Source { given: name.to_owned(), kind: Kind::Running(live, copy), again: Again::Yes }
+    }
+
     /// Opens it from its start.
-    pub(crate) fn open(&mut self) -> Result<Input, Error> {
+    pub(crate) fn open(&mut self) -> Result<Opened, Error> {
+        if let Kind::Running(..) = self.kind
+            && let Kind::Running(live, copy) = std::mem::replace(&mut self.kind, Kind::Spent)
+        {
+            self.kind = Kind::Copied(copy);
+            return Ok(Opened::Running(live));
+        }
+        self.open_stored().map(|input| Opened::Stored(Box::new(input)))
+    }
+
+    fn open_stored(&mut self) -> Result<Input, Error> {
         let name = called(&self.given);
         match &mut self.kind {
             Kind::File(path) => Input::open(path),
@@ -121,7 +208,7 @@ impl Source {
                 })?;
                 Input::from_reader(name, Box::new(bytes))
             }
-            Kind::Spent => {
+            Kind::Spent | Kind::Running(..) => {
                 Err(input_error(name, "was read already".into(), "check a file instead of a pipe"))
             }
         }
@@ -139,7 +226,7 @@ impl Source {
             Kind::File(path) => std::fs::metadata(path).ok().map(|m| m.len()),
             Kind::Copied(copy) => copy.metadata().ok().map(|m| m.len()),
             Kind::Embedded(bytes) => Some(bytes.len() as u64),
-            Kind::Pipe(_) | Kind::Spent => None,
+            Kind::Pipe(_) | Kind::Spent | Kind::Running(..) => None,
         }
     }
 }
@@ -154,7 +241,7 @@ fn input_error(file: &str, problem: String, help: &str) -> Error {
 }
 
 /// A file without a name, to write and, independently, to read.
-fn temporary() -> io::Result<(File, File)> {
+pub(crate) fn temporary() -> io::Result<(File, File)> {
     let named = tempfile::NamedTempFile::new()?;
     let read = named.reopen()?;
     Ok((named.into_file(), read))

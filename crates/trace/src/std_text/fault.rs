@@ -127,7 +127,7 @@ impl Fault {
             return Fault::new(at + bar, problem, r"write a | that belongs to a name as \p");
         }
         let found = if field.is_empty() { "an empty site".to_owned() } else { quote(field) };
-        let problem = format!("found {found}, expected a site: a number or file:line");
+        let problem = format!("found {found}, expected a site: a number, file:line or module+0xoffset");
         Fault::new(at, problem, "write 0 if the site is not known")
     }
 

@@ -26,3 +26,10 @@ const BUFFER: usize = 1 << 18;
 
 /// Some editors put this in front of a file. It is no part of the text.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// Whether a site is a place in a file without debug information: `module+0xoffset`.
+fn is_offset(site: &str) -> bool {
+    let Some((module, offset)) = site.rsplit_once("+0x") else { return false };
+    let is_digit = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f');
+    !module.is_empty() && (1..=16).contains(&offset.len()) && offset.bytes().all(is_digit)
+}

@@ -382,9 +382,12 @@ impl Parser {
         Ok(opcode::decode(code, target))
     }
 
-    /// The site, which is the rest of the line: a number, or anything that ends in `:number`.
+    /// The site, which is the rest of the line: a number, or anything that ends in `:number` or `+0xnumber`.
     fn site(&mut self, line: &str, at: usize) -> Result<SiteId, Box<Fault>> {
         let field = &line[at..];
+        if super::is_offset(field) && !field.contains('|') {
+            return Ok(self.names.sites.intern(&unescape(field, at, self.escapes)?));
+        }
         let bytes = field.as_bytes();
         let digits = bytes.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
         let number = &field[bytes.len() - digits..];

@@ -22,7 +22,7 @@ impl<W: Write> Writer<W> {
     }
 
     /// Appends events. A name that text cannot express (an empty one, or a site that is neither
-    /// a number nor `file:line`) is an error of kind [`io::ErrorKind::InvalidData`].
+    /// a number nor `file:line` nor `module+0xoffset`) is an error of kind [`io::ErrorKind::InvalidData`].
     pub fn write(&mut self, names: &Names, events: &[Event]) -> io::Result<()> {
         for &event in events {
             let Some((code, target)) = opcode::encode(event.op) else { continue };
@@ -80,7 +80,8 @@ impl<W: Write> Writer<W> {
         } else {
             let site = names.sites.get(event.site);
             if !is_site(site) {
-                let problem = format!("the site `{site}` is neither a number nor file:line");
+                let problem =
+                    format!("the site `{site}` is neither a number nor file:line nor module+0xoffset");
                 return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
             }
             escape(out, site)?;
@@ -95,7 +96,9 @@ fn is_site(site: &str) -> bool {
     let file = site.trim_end_matches(|c: char| c.is_ascii_digit());
     let number = &site[file.len()..];
     let in_range = number.len() < 20 || number.parse::<u64>().is_ok();
-    !number.is_empty() && in_range && (file.is_empty() || file.len() > 1 && file.ends_with(':'))
+    let is_line =
+        !number.is_empty() && in_range && (file.is_empty() || file.len() > 1 && file.ends_with(':'));
+    is_line || super::is_offset(site)
 }
 
 fn escape(out: &mut Vec<u8>, name: &str) -> io::Result<()> {

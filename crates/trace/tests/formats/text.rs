@@ -103,7 +103,7 @@ fn what_was_never_in_a_trace_is_written_sensibly() {
         |event: Event| std_text::Writer::new(Vec::new()).write(&names, &[event]).map_err(|e| e.to_string());
     assert_eq!(
         write(Event { site: SiteId(0), ..event(Op::End) }),
-        Err("the site `somewhere` is neither a number nor file:line".to_owned())
+        Err("the site `somewhere` is neither a number nor file:line nor module+0xoffset".to_owned())
     );
     assert_eq!(write(event(Op::Read(VarId(0)))), Err("a name is empty".to_owned()));
 }
@@ -208,13 +208,13 @@ fn errors_say_where_what_and_how() {
         check(
             &format!("T1|r(x)|{site}"),
             &format!(
-                "9: found `{site}`, expected a site: a number or file:line; write 0 if the site is not known"
+                "9: found `{site}`, expected a site: a number, file:line or module+0xoffset; write 0 if the site is not known"
             ),
         );
     }
     check(
         "T1|r(x)|",
-        "9: found an empty site, expected a site: a number or file:line; write 0 if the site is not known",
+        "9: found an empty site, expected a site: a number, file:line or module+0xoffset; write 0 if the site is not known",
     );
     check(
         "T1|r(x)|18446744073709551616",
@@ -304,5 +304,13 @@ fn a_trickle_reads_the_same() {
         let outcome = read(Trickle(std::io::Cursor::new(bytes), 0));
         assert_eq!((outcome.error, outcome.events), (None, events.clone()));
         assert_eq!(all_names(&outcome.names), all_names(&names));
+    }
+}
+
+#[test]
+fn a_place_without_debug_information_is_a_site() {
+    for site in ["libx.so.1+0x1f3a", "a b+0x0", "odd+0x1+0x2"] {
+        let line = format!("T|w(x)|{site}\n");
+        check(&line, &line);
     }
 }

@@ -1,0 +1,32 @@
+//! Compiles the runtime that watched programs load, so that the command can carry it with it.
+//!
+//! It is a library of its own kind: its name is that of ThreadSanitizer's runtime, it must not unwind, and it is
+//! always optimised, however the command is built. It has no dependencies, so the compiler alone does it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn main() {
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("libtsan.so.2");
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    println!("cargo::rerun-if-changed=../runtime/src");
+    println!("cargo::rerun-if-changed=../ring/src");
+    println!("cargo::rerun-if-changed=../../include/atomvet.h");
+    let target = std::env::var("TARGET").unwrap_or_default();
+    if !target.starts_with("x86_64") || !target.contains("linux") {
+        // Traces can be checked everywhere; programs can be run on Linux for x86-64 only.
+        std::fs::write(&out, []).expect("the output directory can be written");
+        return;
+    }
+    let status = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+        .args(["--edition", "2024", "--crate-name", "atomvet_runtime", "--crate-type", "cdylib"])
+        .args(["-C", "opt-level=3", "-C", "panic=abort", "-C", "codegen-units=1", "-C", "strip=debuginfo"])
+        .args(["-C", "link-arg=-Wl,-soname,libtsan.so.2", "--cap-lints", "allow"])
+        .arg(crates.join("runtime/src/lib.rs"))
+        .arg("-o")
+        .arg(&out)
+        .env_remove("RUSTFLAGS")
+        .status()
+        .expect("the compiler can be run");
+    assert!(status.success(), "the runtime does not compile: {status}");
+}

@@ -1,0 +1,162 @@
+//! `atomvet cc` and `atomvet c++`: a compiler that makes programs which can be watched.
+//!
+//! The arguments go to gcc, g++, clang or clang++ as they are, followed by those that instrument accesses, keep the
+//! boundaries of functions that are inlined, and link the runtime. The result runs like any other program; only
+//! under `atomvet run` does the runtime do anything.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+
+use crate::run::library::Library;
+use crate::say;
+use crate::status::Status;
+
+/// Which language a compiler is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Language {
+    /// `atomvet cc`.
+    C,
+    /// `atomvet c++`.
+    Cpp,
+}
+
+/// Options of `cc` and `c++`: the compiler's.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// All arguments go to the compiler
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Family {
+    Gcc,
+    Clang,
+}
+
+/// If the command line is that of a compiler, becomes the compiler. It has options of its own for help and version, so
+/// this comes before ours are looked for.
+pub(crate) fn intercept() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    let language = match arguments.next()?.to_str()? {
+        "cc" => Language::C,
+        "c++" => Language::Cpp,
+        _ => return None,
+    };
+    let arguments: Vec<OsString> = arguments.collect();
+    if arguments.is_empty() {
+        return None;
+    }
+    Some(become_compiler(language, &arguments))
+}
+
+fn become_compiler(language: Language, arguments: &[OsString]) -> ExitCode {
+    let (variable, usual) = match language {
+        Language::C => ("ATOMVET_CC", "gcc"),
+        Language::Cpp => ("ATOMVET_CXX", "g++"),
+    };
+    let compiler = std::env::var_os(variable).filter(|name| !name.is_empty()).unwrap_or_else(|| usual.into());
+    let mut command = Command::new(&compiler);
+    command.args(arguments);
+    match Library::unpack() {
+        Ok(library) => {
+            command.args(added(family(&compiler), arguments, &library));
+        }
+        Err(error) => say::note(format!("{error:#}; compiled without hooks")),
+    }
+    let error = command.exec();
+    let compiler = compiler.to_string_lossy();
+    say::error(format!("{compiler}: cannot be run: {error}; set {variable} to the compiler to use"));
+    Status::BadInput.into()
+}
+
+/// Compilers are often called otherwise than they are, so they are asked.
+fn family(compiler: &OsStr) -> Family {
+    let name = compiler.to_string_lossy();
+    if name.contains("clang") {
+        return Family::Clang;
+    }
+    if name.contains("gcc") || name.contains("g++") {
+        return Family::Gcc;
+    }
+    let answer = Command::new(compiler).arg("--version").output().map(|o| o.stdout).unwrap_or_default();
+    if String::from_utf8_lossy(&answer).contains("clang") { Family::Clang } else { Family::Gcc }
+}
+
+/// The arguments behind those of the user.
+fn added(family: Family, arguments: &[OsString], library: &Library) -> Vec<OsString> {
+    let has = |wanted: &[&str]| arguments.iter().any(|a| wanted.iter().any(|w| a == w));
+    // Programs without the usual libraries cannot have ours either.
+    if has(&["-nostdlib", "-nodefaultlibs", "-ffreestanding", "-static"]) {
+        return Vec::new();
+    }
+    let mut added: Vec<OsString> = Vec::new();
+    let mut add = |arguments: &[&str]| added.extend(arguments.iter().map(OsString::from));
+    let directory = library.directory.to_string_lossy();
+    add(&["-isystem", &directory]);
+    if !arguments.iter().any(|a| a.to_string_lossy().starts_with("-g")) {
+        add(&["-g"]);
+    }
+    // The hooks of -finstrument-functions survive inlining, those of the sanitizer do not.
+    add(&["-fsanitize=thread", "-finstrument-functions"]);
+    match family {
+        Family::Gcc => add(&[
+            "--param",
+            "tsan-instrument-func-entry-exit=0",
+            "-finstrument-functions-exclude-file-list=/usr/include,/usr/lib",
+        ]),
+        Family::Clang => add(&[
+            // Without this the read of `x++` is left out, and with it what we look for.
+            "-mllvm",
+            "-tsan-instrument-read-before-write",
+            "-mllvm",
+            "-tsan-instrument-func-entry-exit=0",
+            "-fno-sanitize-link-runtime",
+            "-Qunused-arguments",
+        ]),
+    }
+    let has_input = arguments.iter().any(|a| !a.to_string_lossy().starts_with('-'));
+    let links = has_input && !has(&["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r"]);
+    if links {
+        add(&[&format!("-L{directory}"), &format!("-Wl,-rpath,{directory}")]);
+        if family == Family::Clang {
+            add(&["-x", "none", "-ltsan", "-lpthread"]);
+        }
+    }
+    added
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn added_to(family: Family, arguments: &str) -> String {
+        let arguments: Vec<OsString> = arguments.split(' ').map(OsString::from).collect();
+        let library = Library { directory: "/lib/av".into() };
+        let added: Vec<String> =
+            added(family, &arguments, &library).iter().map(|a| a.to_string_lossy().into_owned()).collect();
+        added.join(" ")
+    }
+
+    #[test]
+    fn only_links_get_the_library() {
+        assert!(added_to(Family::Gcc, "-O2 a.c -o a").contains("-Wl,-rpath,/lib/av"));
+        assert!(!added_to(Family::Gcc, "-O2 -c a.c").contains("rpath"));
+        assert!(!added_to(Family::Gcc, "--version").contains("rpath"));
+        assert!(added_to(Family::Clang, "a.o b.o -o a").contains("-ltsan"));
+        assert!(!added_to(Family::Clang, "-c a.c").contains("-ltsan"));
+    }
+
+    #[test]
+    fn what_cannot_have_a_library_is_left_alone() {
+        assert_eq!(added_to(Family::Gcc, "-static a.c"), "");
+        assert_eq!(added_to(Family::Clang, "-nostdlib -c a.c"), "");
+    }
+
+    #[test]
+    fn debug_information_is_added_unless_asked_for() {
+        assert!(added_to(Family::Gcc, "-c a.c").contains(" -g "));
+        assert!(!added_to(Family::Gcc, "-g3 -c a.c").contains(" -g "));
+    }
+}

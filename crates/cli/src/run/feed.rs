@@ -1,0 +1,214 @@
+//! A running program as a source of events.
+//!
+//! ```text
+//! ring ──► translate ──► lenient discipline ──► the checkers
+//!                                          └──► a copy, for the witnesses and for --record
+//! ```
+//!
+//! The discipline is made good here, before the copy is written: what a program does outside our sight (a lock taken by
+//! code that is not instrumented) would otherwise make the copy a trace that `check` refuses. The checkers and
+//! the copy get the same events, so that both give the same findings.
+
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use atomvet_trace::binary::Writer;
+use atomvet_trace::wellformed::{Discipline, Wellformed};
+use atomvet_trace::{Error, ErrorKind, Event, EventId, Names, Op, Place};
+
+use super::ring::{Program, Ring};
+use super::translate::{Seen, Translator};
+use crate::spool::Live;
+
+/// Records that make up one block of events.
+const RECORDS: u64 = 1 << 16;
+
+/// How long to sleep when there is nothing to read: short enough that no program fills a ring meanwhile, long enough that there is
+/// something to do then. (Waking up every 200 µs for a few hundred records cost a quarter of the time of short programs.)
+const NAP: Duration = Duration::from_millis(2);
+
+/// How often to ask whether the program still runs.
+const BETWEEN_QUESTIONS: Duration = Duration::from_millis(5);
+
+/// What a stream was, in the end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Summary {
+    /// What there was to understand.
+    pub(crate) seen: Seen,
+    /// Accesses of the program, recorded or not.
+    pub(crate) accesses: u64,
+    /// Accesses in signal handlers that were lost.
+    pub(crate) lost_in_handlers: u64,
+    /// Threads that could not be recorded.
+    pub(crate) lost_threads: u64,
+    /// Joins of threads whose start was not seen.
+    pub(crate) unknown_joins: u64,
+    /// Repairs of the discipline.
+    pub(crate) repairs: u64,
+    /// Files of the user's that call no hooks.
+    pub(crate) not_instrumented: Vec<String>,
+    /// The program went on when we stopped listening.
+    pub(crate) cut_off: bool,
+}
+
+/// See the head of this file.
+pub(crate) struct Feed {
+    ring: Ring,
+    translator: Translator,
+    wellformed: Wellformed,
+    copy: Option<Writer<File>>,
+    events: u64,
+    /// Set when nobody waits for this program any more.
+    give_up: Arc<AtomicBool>,
+    asked: Instant,
+    summary: Sender<Summary>,
+    name: String,
+}
+
+impl Feed {
+    /// Reads `ring` and writes what it says to `copy` as well.
+    pub(crate) fn new(
+        name: &str,
+        ring: Ring,
+        translator: Translator,
+        copy: File,
+        give_up: Arc<AtomicBool>,
+        summary: Sender<Summary>,
+    ) -> Result<Feed, Error> {
+        let copy = Some(Writer::new(copy).map_err(|error| copy_error(name, &error))?);
+        let wellformed = Wellformed::new(Discipline::Lenient);
+        let (asked, name) = (Instant::now(), name.to_owned());
+        Ok(Feed { ring, translator, wellformed, copy, events: 0, give_up, asked, summary, name })
+    }
+
+    /// Whether more records may come, asked now and then.
+    fn program(&mut self) -> Program {
+        if self.give_up.load(Ordering::Relaxed) {
+            return Program::Ended;
+        }
+        if self.asked.elapsed() < BETWEEN_QUESTIONS {
+            return Program::Runs;
+        }
+        self.asked = Instant::now();
+        if has_ended(&self.ring) { Program::Ended } else { Program::Runs }
+    }
+
+    /// What is there, as well-formed events.
+    fn fill(&mut self, block: &mut Vec<Event>, program: Program) -> Result<(), Error> {
+        let translator = &mut self.translator;
+        self.ring.drain(RECORDS, program, |record| translator.record(&record, block));
+        (self.wellformed.check(EventId(self.events), block, &self.translator.names)).map_err(|broken| {
+            // A lenient reading repairs everything.
+            let Error { file, place, kind, .. } = copy_error(&self.name, &std::io::Error::other(""));
+            Error { file, place, kind, problem: broken.problem, help: broken.help }
+        })?;
+        block.retain_mut(|event| {
+            event.op = match event.op {
+                Op::Reacquire(lock, mode) => Op::Acquire(lock, mode),
+                Op::Rerelease(lock, mode) => Op::Release(lock, mode),
+                other => other,
+            };
+            event.op != Op::Skip
+        });
+        self.events += block.len() as u64;
+        if let Some(copy) = &mut self.copy {
+            copy.write(&self.translator.names, block).map_err(|error| copy_error(&self.name, &error))?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, cut_off: bool) -> Result<(), Error> {
+        if let Some(copy) = self.copy.take() {
+            copy.finish().map_err(|error| copy_error(&self.name, &error))?;
+        }
+        self.ring.close();
+        let header = self.ring.header();
+        let summary = Summary {
+            seen: self.translator.seen,
+            accesses: self.ring.seen(),
+            lost_in_handlers: header.lost_in_handlers.load(Ordering::Relaxed),
+            lost_threads: header.lost_threads.load(Ordering::Relaxed),
+            unknown_joins: header.unknown_joins.load(Ordering::Relaxed),
+            repairs: self.wellformed.repairs,
+            not_instrumented: self.translator.symbols.not_instrumented(),
+            cut_off,
+        };
+        // Who wants to know waits for it; if nobody does, it is not needed.
+        let _ = self.summary.send(summary);
+        Ok(())
+    }
+}
+
+impl Live for Feed {
+    fn next_block(&mut self, block: &mut Vec<Event>) -> Result<bool, Error> {
+        block.clear();
+        if self.copy.is_none() {
+            return Ok(false);
+        }
+        loop {
+            // Asked before reading: what was written before the end is read after it.
+            let program = self.program();
+            let before = self.ring.position();
+            self.fill(block, program)?;
+            if !block.is_empty() {
+                return Ok(true);
+            }
+            let idle = self.ring.position() == before;
+            if idle && program == Program::Ended {
+                self.finish(self.give_up.load(Ordering::Relaxed) && !has_ended(&self.ring))?;
+                return Ok(false);
+            }
+            if idle {
+                std::thread::sleep(NAP);
+            }
+        }
+    }
+
+    fn names(&self) -> &Names {
+        &self.translator.names
+    }
+
+    fn into_names(mut self: Box<Self>) -> Names {
+        std::mem::take(&mut self.translator.names)
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.ring.position() * size_of::<atomvet_ring::Slot>() as u64
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        // Whatever went wrong here, the program must not wait for us.
+        self.ring.close();
+    }
+}
+
+/// Whether the program has ended, or has executed another.
+fn has_ended(ring: &Ring) -> bool {
+    let process = ring.header().program.load(Ordering::Relaxed);
+    let state = std::fs::read_to_string(format!("/proc/{process}/stat"));
+    // `PID (NAME) STATE …`, and a name may have anything in it.
+    let state = state.as_deref().ok().and_then(|stat| stat.rsplit(") ").next()?.chars().next());
+    if matches!(state, None | Some('Z' | 'X')) {
+        return true;
+    }
+    let name = ring.path().file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let next = name
+        .rsplit_once('.')
+        .and_then(|(process, number)| Some(format!("{process}.{}.ring", number.parse::<u64>().ok()? + 1)));
+    next.is_some_and(|next| ring.path().with_file_name(next).exists())
+}
+
+fn copy_error(name: &str, error: &std::io::Error) -> Error {
+    Error {
+        file: name.to_owned(),
+        place: Place::Whole,
+        kind: ErrorKind::Io,
+        problem: format!("the copy of its events cannot be written: {error}"),
+        help: "set TMPDIR to a directory with room for it".to_owned(),
+    }
+}

@@ -1,0 +1,397 @@
+//! From addresses of a program to names: functions, source lines, global variables.
+//!
+//! The program's memory map says which file an address belongs to; DWARF and the symbol table of that file, or of its
+//! separate debug file, say the rest. What is not known is `module+0x…`.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use addr2line::Loader;
+use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
+
+/// The files that a process has mapped, and what is known about them.
+pub(crate) struct Symbols {
+    process: u32,
+    /// Where the process leaves copies of its memory map.
+    copy: PathBuf,
+    /// Mapped stretches, by their start.
+    mapped: BTreeMap<u64, Mapped>,
+    modules: Vec<Module>,
+    /// Paths below this are shown without it.
+    here: Option<PathBuf>,
+}
+
+#[derive(Clone)]
+struct Mapped {
+    end: u64,
+    offset: u64,
+    module: usize,
+}
+
+struct Module {
+    path: PathBuf,
+    /// Read when it is first needed: most libraries never are.
+    contents: OnceCell<Contents>,
+}
+
+/// What a file says about itself.
+#[derive(Default)]
+struct Contents {
+    /// Stretches of the file and where the file wants them.
+    segments: Vec<(u64, u64, u64)>,
+    loader: Option<Loader>,
+    /// Global variables: start, size, name.
+    data: Vec<(u64, u64, String)>,
+    /// It calls the hooks.
+    instrumented: bool,
+}
+
+/// A function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Function {
+    /// Its name, without parameters.
+    pub(crate) name: String,
+    /// Where it begins, as `file:line` or `module+0x…`.
+    pub(crate) site: String,
+    /// Whose it is.
+    pub(crate) owner: Owner,
+}
+
+/// Whose code a function is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Owner {
+    /// The user's.
+    User,
+    /// The compiler's or the system's: headers, libraries, generated functions.
+    System,
+}
+
+/// Where an access is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    /// As `file:line` or `module+0x…`.
+    pub(crate) site: String,
+    /// The innermost function, inlined or not; empty if it is not known.
+    pub(crate) function: String,
+}
+
+impl Symbols {
+    /// Of a process that leaves copies of its memory map at `copy`.
+    pub(crate) fn new(process: u32, copy: PathBuf) -> Symbols {
+        let here = std::env::current_dir().ok();
+        let mut symbols = Symbols { process, copy, mapped: BTreeMap::new(), modules: Vec::new(), here };
+        symbols.renew();
+        symbols
+    }
+
+    /// Looks for what was mapped since.
+    fn renew(&mut self) {
+        for map in [self.copy.clone(), PathBuf::from(format!("/proc/{}/maps", self.process))] {
+            // The process may have ended, and the copy may not be there yet.
+            let Ok(text) = std::fs::read_to_string(map) else { continue };
+            for line in text.lines() {
+                self.add(line);
+            }
+        }
+    }
+
+    /// One line of a memory map: `start-end rights offset device inode path`.
+    fn add(&mut self, line: &str) -> Option<()> {
+        let mut fields = line.split_ascii_whitespace();
+        let (start, end) = fields.next()?.split_once('-')?;
+        let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
+        let offset = u64::from_str_radix(fields.nth(1)?, 16).ok()?;
+        let at = line.find(" /")?;
+        let path = Path::new(line[at + 1..].trim_end_matches(" (deleted)"));
+        if path.starts_with("/dev") || path.extension().is_some_and(|e| e == "ring") {
+            return None;
+        }
+        let module = match self.modules.iter().position(|module| module.path == path) {
+            Some(module) => module,
+            None => {
+                self.modules.push(Module { path: path.to_owned(), contents: OnceCell::new() });
+                self.modules.len() - 1
+            }
+        };
+        self.mapped.insert(start, Mapped { end, offset, module });
+        Some(())
+    }
+
+    /// The file of an address, and where in it the file wants that address.
+    fn locate(&mut self, address: u64) -> Option<(usize, u64)> {
+        let found = |symbols: &Symbols| {
+            let (start, mapped) = symbols.mapped.range(..=address).next_back()?;
+            (address < mapped.end).then(|| (mapped.module, address - start + mapped.offset))
+        };
+        let (module, in_file) = found(self).or_else(|| {
+            self.renew();
+            found(self)
+        })?;
+        Some((module, self.modules[module].virtual_address(in_file)))
+    }
+
+    /// Where a return address is: the call before it.
+    pub(crate) fn place(&mut self, returns_to: u64) -> Place {
+        let Some((module, address)) = self.locate(returns_to.wrapping_sub(1)) else {
+            return Place { site: format!("?+{returns_to:#x}"), function: String::new() };
+        };
+        let module = &self.modules[module];
+        let mut function = String::new();
+        if let Some(loader) = module.loader()
+            && let Ok(mut frames) = loader.find_frames(address)
+        {
+            // The innermost line of the user's own: a lock is taken where a guard is made, not in the library's header.
+            let mut innermost = None;
+            while let Ok(Some(frame)) = frames.next() {
+                if let Some(name) = &frame.function
+                    && let Ok(raw) = name.raw_name()
+                    && function.is_empty()
+                {
+                    function = demangle(&raw);
+                }
+                if let Some(location) = frame.location
+                    && let (Some(file), Some(line)) = (location.file, location.line)
+                    && line > 0
+                {
+                    let site = format!("{}:{line}", self.shown(file));
+                    if !is_system(Path::new(file)) && !file.ends_with("/atomvet.h") {
+                        return Place { site, function };
+                    }
+                    innermost.get_or_insert(site);
+                }
+            }
+            if let Some(site) = innermost {
+                return Place { site, function };
+            }
+        }
+        if function.is_empty()
+            && let Some(name) = module.loader().and_then(|loader| loader.find_symbol(address))
+        {
+            function = demangle(name);
+        }
+        Place { site: module.offset(address), function }
+    }
+
+    /// Whether code of the user's is at a return address, perhaps inlined.
+    pub(crate) fn is_users(&mut self, returns_to: u64) -> bool {
+        let Some((module, address)) = self.locate(returns_to.wrapping_sub(1)) else { return false };
+        let module = &self.modules[module];
+        let Some(loader) = module.loader().filter(|_| !is_system(&module.path)) else { return false };
+        let Ok(mut frames) = loader.find_frames(address) else { return false };
+        while let Ok(Some(frame)) = frames.next() {
+            if frame
+                .location
+                .and_then(|location| location.file)
+                .is_some_and(|file| !is_system(Path::new(file)))
+            {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The function that starts at an address.
+    pub(crate) fn function_at(&mut self, start: u64) -> Function {
+        self.function(start)
+    }
+
+    /// The function around a return address.
+    pub(crate) fn function_around(&mut self, returns_to: u64) -> Function {
+        self.function(returns_to.wrapping_sub(1))
+    }
+
+    fn function(&mut self, address: u64) -> Function {
+        let Some((module, address)) = self.locate(address) else {
+            let name = format!("?+{address:#x}");
+            return Function { site: name.clone(), name, owner: Owner::User };
+        };
+        let module = &self.modules[module];
+        let mut name = None;
+        let mut site = None;
+        let mut file_name = None;
+        if let Some(loader) = module.loader()
+            && let Ok(mut frames) = loader.find_frames(address)
+        {
+            // The outermost: the function itself, not what is inlined at its start.
+            while let Ok(Some(frame)) = frames.next() {
+                name = frame.function.and_then(|name| Some(demangle(&name.raw_name().ok()?)));
+                if let Some(location) = frame.location
+                    && let (Some(file), Some(line)) = (location.file, location.line)
+                {
+                    file_name = Some(file.to_owned());
+                    site = (line > 0).then(|| format!("{}:{line}", self.shown(file)));
+                }
+            }
+        }
+        if name.is_none() {
+            name = module.loader().and_then(|loader| loader.find_symbol(address)).map(demangle);
+        }
+        let owner = match (&file_name, &name) {
+            (_, Some(name)) if is_generated(name) => Owner::System,
+            (Some(file), _) if is_system(Path::new(file)) => Owner::System,
+            (None, _) if is_system(&module.path) => Owner::System,
+            (None, Some(name)) if name.starts_with("std::") || name.starts_with("__gnu_cxx::") => {
+                Owner::System
+            }
+            _ => Owner::User,
+        };
+        let offset = module.offset(address);
+        let site = site.unwrap_or_else(|| offset.clone());
+        Function { name: name.unwrap_or(offset), site, owner }
+    }
+
+    /// The global variable at an address, with what is added to its start.
+    pub(crate) fn variable(&mut self, address: u64) -> Option<String> {
+        let (module, address) = self.locate_known(address)?;
+        let data = &self.modules[module].contents().data;
+        let after = data.partition_point(|(start, ..)| *start <= address);
+        let (start, size, name) = data.get(after.checked_sub(1)?)?;
+        match address - start {
+            0 => Some(name.clone()),
+            offset if offset < *size => Some(format!("{name}+{offset}")),
+            _ => None,
+        }
+    }
+
+    /// As [`Symbols::locate`], for addresses most of which belong to no file at all.
+    fn locate_known(&self, address: u64) -> Option<(usize, u64)> {
+        // Variables without initial values stand behind what is mapped of their file, in memory of no name.
+        let (start, mapped) = self.mapped.range(..=address).next_back()?;
+        let behind = if is_system(&self.modules[mapped.module].path) { 1 << 20 } else { 1 << 30 };
+        (address < mapped.end + behind).then(|| {
+            let in_file = address - start + mapped.offset;
+            (mapped.module, self.modules[mapped.module].virtual_address(in_file))
+        })
+    }
+
+    /// Files with code that the program has loaded but that call no hooks, without the system's.
+    pub(crate) fn not_instrumented(&self) -> Vec<String> {
+        let of_user = self
+            .modules
+            .iter()
+            .filter(|m| !is_system(&m.path) && !m.contents().instrumented && m.loader().is_some());
+        let names = of_user.filter_map(|m| Some(m.path.file_name()?.to_string_lossy().into_owned()));
+        names.collect()
+    }
+
+    /// A path as people want to read it.
+    fn shown(&self, file: &str) -> String {
+        let path = Path::new(file);
+        let short = self.here.as_ref().and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path);
+        let text = short.to_string_lossy();
+        text.strip_prefix("./").map_or(text.clone().into_owned(), str::to_owned)
+    }
+}
+
+impl Module {
+    fn contents(&self) -> &Contents {
+        self.contents.get_or_init(|| Contents::read(&self.path))
+    }
+
+    fn loader(&self) -> Option<&Loader> {
+        self.contents().loader.as_ref()
+    }
+
+    fn virtual_address(&self, in_file: u64) -> u64 {
+        let segments = &self.contents().segments;
+        let after = segments.partition_point(|(offset, ..)| *offset <= in_file);
+        // The segment that holds it; offsets of neighbours may overlap by the rest of a page.
+        let segment = segments[..after].iter().rev().find(|(offset, size, _)| in_file - offset < *size);
+        match segment.or_else(|| segments[..after].last()) {
+            Some((offset, _, address)) => in_file - offset + address,
+            None => in_file,
+        }
+    }
+
+    fn offset(&self, address: u64) -> String {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        format!("{name}+{address:#x}")
+    }
+}
+
+impl Contents {
+    fn read(path: &Path) -> Contents {
+        let mut contents = Contents::default();
+        let Ok(bytes) = std::fs::read(path) else { return contents };
+        let Ok(file) = object::File::parse(&*bytes) else { return contents };
+        contents.segments = (file.segments())
+            .map(|segment| {
+                let (offset, size) = segment.file_range();
+                (offset, size.max(segment.size()), segment.address())
+            })
+            .collect();
+        contents.segments.sort_unstable();
+        let is_hook = |symbol: &object::Symbol<'_, '_>| {
+            let name = symbol.name().unwrap_or_default();
+            name.starts_with("__tsan_")
+                || name.starts_with("__cyg_profile_")
+                || name.starts_with("atomvet_begin")
+        };
+        contents.instrumented = file.dynamic_symbols().chain(file.symbols()).any(|s| is_hook(&s));
+        let debug = debug_file(path, &file);
+        contents.loader = Loader::new(debug.as_deref().unwrap_or(path)).ok();
+        let separate = debug.and_then(|debug| std::fs::read(debug).ok());
+        let separate = separate.as_ref().and_then(|bytes| object::File::parse(&**bytes).ok());
+        let table = separate.as_ref().unwrap_or(&file);
+        let symbols = table.symbols().chain(table.dynamic_symbols());
+        contents.data = symbols
+            .filter(|symbol| symbol.kind() == SymbolKind::Data && symbol.address() != 0)
+            .filter_map(|symbol| Some((symbol.address(), symbol.size(), demangle(symbol.name().ok()?))))
+            .collect();
+        contents.data.sort_unstable();
+        contents.data.dedup_by_key(|(start, ..)| *start);
+        contents
+    }
+}
+
+/// Where the debug information of a file is, if it is in a file of its own.
+fn debug_file(path: &Path, file: &object::File<'_>) -> Option<PathBuf> {
+    let roots = Path::new("/usr/lib/debug");
+    if let Ok(Some(id)) = file.build_id()
+        && let Some((first, rest)) = id.split_first()
+    {
+        let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let debug = roots.join(format!(".build-id/{first:02x}/{rest}.debug"));
+        if debug.is_file() {
+            return Some(debug);
+        }
+    }
+    let (name, _) = file.gnu_debuglink().ok()??;
+    let name = Path::new(std::str::from_utf8(name).ok()?);
+    let beside = path.parent()?;
+    let below_root = roots.join(beside.strip_prefix("/").ok()?);
+    let places = [beside.join(name), beside.join(".debug").join(name), below_root.join(name)];
+    places.into_iter().find(|debug| debug.is_file() && debug != path)
+}
+
+/// A name as in the source.
+fn demangle(name: &str) -> String {
+    if let Ok(rust) = rustc_demangle::try_demangle(name) {
+        return format!("{rust:#}");
+    }
+    if !name.starts_with("_Z") {
+        // What the compiler made of a function, by cloning or splitting it, is still that function.
+        return name.split('.').next().filter(|start| !start.is_empty()).unwrap_or(name).to_owned();
+    }
+    let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
+    cpp_demangle::Symbol::new(name)
+        .ok()
+        .and_then(|symbol| symbol.demangle_with_options(&options).ok())
+        .unwrap_or_else(|| name.to_owned())
+}
+
+/// Functions that nobody wrote.
+fn is_generated(name: &str) -> bool {
+    name.starts_with("_GLOBAL__") || name.starts_with("__static_initialization") || name.contains("_omp_fn")
+}
+
+/// Code that comes with the system.
+fn is_system(path: &Path) -> bool {
+    let below = ["/usr/include", "/usr/lib", "/lib", "/lib64", "/usr/lib64", "/usr/share"];
+    let is_runtime = path.file_name().is_some_and(|name| name == "libtsan.so.2");
+    is_runtime
+        || below.iter().any(|directory| path.starts_with(directory))
+        || path.components().any(|c| c.as_os_str() == "c++")
+            && path.components().any(|c| c.as_os_str() == "include")
+}

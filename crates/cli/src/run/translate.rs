@@ -1,0 +1,569 @@
+//! From records to events, as `docs/event-model.md` knows them.
+//!
+//! | record | events |
+//! |---|---|
+//! | begin | `begin`, if the function counts as a block |
+//! | read, write, updates | the same, once per variable that the bytes make up |
+//! | lock, wait, barrier, fork, join | the same |
+//! | post, take | the n-th take reads a variable that the n-th post wrote: it comes after that post and nothing else. A take also is an arrival at a barrier of its own, so that it splits blocks like every wait |
+//! | publish, observe | an observer reads what each publisher wrote last; every publication is a new life of its variable, so that nothing comes before it |
+//! | new life | `alloc` of all variables in that memory; locks there are new ones |
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+use atomvet_ring::{Block, Kind, LOW};
+use atomvet_trace::{
+    BarrierId, Event, LockId, Mode, Names, Op, RegionId, SiteId, ThreadId, UpdateKind, VarId,
+};
+use rustc_hash::FxHashMap;
+
+use super::ring::{Record, flavour};
+use super::symbols::{Owner, Symbols};
+use super::variables::Variables;
+use crate::spec::Spec;
+
+/// What is known about a program from its records.
+pub(crate) struct Translator {
+    /// All names met.
+    pub(crate) names: Names,
+    /// What its addresses mean.
+    pub(crate) symbols: Symbols,
+    spec: Option<Arc<Spec>>,
+    variables: Variables,
+    /// Per variable of memory: it is part of a synchronisation object.
+    not_data: Vec<bool>,
+    /// Per variable: how it was accessed in this life. Updates commute only where nothing else is done.
+    used: Vec<Use>,
+    /// Per serial number.
+    threads: Vec<Thread>,
+    /// Per block word of a record.
+    blocks: FxHashMap<u64, Known>,
+    /// Per return address.
+    places: FxHashMap<u64, Site>,
+    labels: HashMap<u64, Vec<u8>>,
+    /// Labels whose texts are on their way, per thread.
+    half_labels: HashMap<(u32, u64), Vec<u8>>,
+    /// How often each thread holds a lock shared.
+    shared: FxHashMap<(LockId, ThreadId), u32>,
+    locks: BTreeMap<u64, LockId>,
+    /// Those used lately, by address.
+    recent_locks: Box<[(u64, LockId); RECENT_LOCKS]>,
+    /// How many locks there were at an address before.
+    former_locks: HashMap<u64, u32>,
+    barriers: BTreeMap<u64, BarrierId>,
+    semaphores: BTreeMap<u64, Semaphore>,
+    /// Per address, what each thread last published there.
+    published: BTreeMap<u64, Vec<(ThreadId, VarId)>>,
+    /// Variables that nobody will read again.
+    spare: Vec<VarId>,
+    /// Kept for its memory.
+    found: Vec<VarId>,
+    /// Figures for the coverage line.
+    pub(crate) seen: Seen,
+}
+
+/// What could not be understood, and how much there was.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Seen {
+    /// Records of accesses.
+    pub(crate) accesses: u64,
+    /// Waits, joins, barriers and semaphores taken inside a block.
+    pub(crate) splits: u64,
+    /// Atomic updates of a commuting kind.
+    pub(crate) commuting: u64,
+}
+
+#[derive(Default)]
+struct Thread {
+    id: Option<ThreadId>,
+    /// Announced blocks, outermost first: whether each is a block to the checkers.
+    open: Vec<Frame>,
+    /// How many of them are functions of the user's.
+    user_functions: usize,
+    /// The barrier that only this thread arrives at.
+    own_barrier: Option<BarrierId>,
+}
+
+/// How a variable was accessed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// Not at all.
+    Not,
+    /// By updates of commuting kinds, after a first write.
+    Commuting,
+    /// In another way as well.
+    Otherwise,
+}
+
+#[derive(Clone, Copy)]
+struct Frame {
+    is_block: bool,
+    is_user_function: bool,
+}
+
+/// What a block word means.
+#[derive(Clone, Copy)]
+enum Known {
+    /// Never a block.
+    System,
+    /// `main`: a block only where a specification says so.
+    Main(RegionId, SiteId),
+    /// A function of the user's.
+    Function(RegionId, SiteId),
+    /// A label, whose place is the annotation's.
+    Label(RegionId),
+}
+
+/// What a return address means.
+#[derive(Clone, Copy)]
+struct Site {
+    site: SiteId,
+    /// Reads here only choose between ways to do the same thing.
+    reads_are_hints: bool,
+    /// What is done here is done only while there is one thread.
+    is_alone: bool,
+}
+
+/// How many locks are found without a search.
+const RECENT_LOCKS: usize = 1024;
+const NO_LOCK: (u64, LockId) = (u64::MAX, LockId(0));
+
+#[derive(Default)]
+struct Semaphore {
+    /// Counts that were there from the start.
+    initial: u64,
+    posts: VecDeque<VarId>,
+}
+
+impl Translator {
+    /// Of a program whose records come from now on.
+    pub(crate) fn new(symbols: Symbols, spec: Option<Arc<Spec>>) -> Translator {
+        Translator {
+            names: Names::default(),
+            symbols,
+            spec,
+            variables: Variables::default(),
+            not_data: Vec::new(),
+            used: Vec::new(),
+            threads: Vec::new(),
+            blocks: FxHashMap::default(),
+            places: FxHashMap::default(),
+            labels: HashMap::new(),
+            half_labels: HashMap::new(),
+            shared: FxHashMap::default(),
+            locks: BTreeMap::new(),
+            recent_locks: Box::new([NO_LOCK; RECENT_LOCKS]),
+            former_locks: HashMap::new(),
+            barriers: BTreeMap::new(),
+            semaphores: BTreeMap::new(),
+            published: BTreeMap::new(),
+            spare: Vec::new(),
+            found: Vec::new(),
+            seen: Seen::default(),
+        }
+    }
+
+    /// Appends the events of a record.
+    #[inline]
+    pub(crate) fn record(&mut self, record: &Record, events: &mut Vec<Event>) {
+        match record.kind {
+            Kind::Label => return self.label(record),
+            Kind::NewLife => return self.new_life(record, events),
+            Kind::SemaphoreInit => {
+                let semaphore = Semaphore { initial: record.block, posts: VecDeque::new() };
+                if let Some(old) = self.semaphores.insert(record.operand, semaphore) {
+                    self.spare.extend(old.posts);
+                }
+                return;
+            }
+            _ => {}
+        }
+        let thread = self.thread(record.thread);
+        while self.threads[record.thread as usize].open.len() > record.depth() {
+            self.end(record.thread, thread, events);
+        }
+        if record.block != 0 {
+            self.begin(record, thread, events);
+        }
+        self.event(record, thread, events);
+    }
+
+    fn thread(&mut self, serial: u32) -> ThreadId {
+        let serial = serial as usize;
+        if serial >= self.threads.len() {
+            self.threads.resize_with(serial + 1, Thread::default);
+        }
+        let names = &mut self.names;
+        *self.threads[serial].id.get_or_insert_with(|| match serial {
+            0 => names.threads.intern("main"),
+            _ => names.threads.intern(&format!("T{serial}")),
+        })
+    }
+
+    fn end(&mut self, serial: u32, thread: ThreadId, events: &mut Vec<Event>) {
+        let state = &mut self.threads[serial as usize];
+        let Some(frame) = state.open.pop() else { return };
+        state.user_functions -= usize::from(frame.is_user_function);
+        if frame.is_block {
+            events.push(Event { thread, op: Op::End, site: SiteId::NONE });
+        }
+    }
+
+    fn begin(&mut self, record: &Record, thread: ThreadId, events: &mut Vec<Event>) {
+        let known = match self.blocks.get(&record.block) {
+            Some(known) => *known,
+            None => self.learn(record.block),
+        };
+        let is_outermost = self.threads[record.thread as usize].user_functions == 0;
+        let (region, site, counts, is_user_function) = match known {
+            Known::System => (RegionId::NONE, SiteId::NONE, false, false),
+            Known::Label(region) => (region, self.site(record.address()).site, true, false),
+            Known::Main(region, site) => (region, site, false, true),
+            // The first function of the user's in a thread is what the thread was made for, unless that is inlined
+            // where it is called.
+            Known::Function(region, site) => {
+                let is_entry = record.thread != 0 && is_outermost && !self.is_called_by_user(record);
+                (region, site, !is_entry, true)
+            }
+        };
+        let is_block = match &self.spec {
+            Some(spec) if region != RegionId::NONE && site != SiteId::NONE => {
+                spec.entry(self.names.regions.get(region), self.names.sites.get(site)).is_some()
+            }
+            _ => counts,
+        };
+        let state = &mut self.threads[record.thread as usize];
+        state.open.push(Frame { is_block, is_user_function });
+        state.user_functions += usize::from(is_user_function);
+        if is_block {
+            events.push(Event { thread, op: Op::Begin(region), site });
+        }
+    }
+
+    /// Whether a function of the user's is inlined where this function is called.
+    fn is_called_by_user(&mut self, record: &Record) -> bool {
+        record.kind == Kind::Nothing
+            && flavour(record.block) == Block::Inside
+            && self.symbols.is_users(record.address())
+    }
+
+    /// What a block word means, asked for the first time.
+    #[cold]
+    fn learn(&mut self, block: u64) -> Known {
+        let function = match flavour(block) {
+            Block::Function => self.symbols.function_at(block & LOW),
+            Block::Inside => self.symbols.function_around(block & LOW),
+            Block::Label | Block::None => {
+                let text = self.labels.get(&(block & LOW)).map(Vec::as_slice).unwrap_or(b"?");
+                let text = String::from_utf8_lossy(text);
+                let text = if text.is_empty() { "(unnamed)" } else { &*text };
+                let known = Known::Label(self.names.regions.intern(text));
+                self.blocks.insert(block, known);
+                return known;
+            }
+        };
+        let known = match function.owner {
+            Owner::System => Known::System,
+            Owner::User => {
+                let region = self.names.regions.intern(&function.name);
+                let site = self.names.sites.intern(&function.site);
+                if function.name == "main" {
+                    Known::Main(region, site)
+                } else {
+                    Known::Function(region, site)
+                }
+            }
+        };
+        self.blocks.insert(block, known);
+        known
+    }
+
+    fn site(&mut self, returns_to: u64) -> Site {
+        if returns_to == 0 {
+            return Site { site: SiteId::NONE, reads_are_hints: false, is_alone: false };
+        }
+        if let Some(site) = self.places.get(&returns_to) {
+            return *site;
+        }
+        let place = self.symbols.place(returns_to);
+        let site = Site {
+            site: self.names.sites.intern(&place.site),
+            // libstdc++ looks at both counts of a shared pointer to save work if it is the only one.
+            reads_are_hints: place.function.contains("_Sp_counted_base")
+                && place.function.ends_with("_M_release"),
+            // It counts without atomics as long as no other thread was started.
+            is_alone: place.function.ends_with("__exchange_and_add_single")
+                || place.function.ends_with("__atomic_add_single"),
+        };
+        self.places.insert(returns_to, site);
+        site
+    }
+
+    fn event(&mut self, record: &Record, thread: ThreadId, events: &mut Vec<Event>) {
+        let Site { site, reads_are_hints, is_alone } = self.site(record.address());
+        let operand = record.operand;
+        let mut put = |op| events.push(Event { thread, op, site });
+        let update = match record.kind {
+            Kind::Read if reads_are_hints => return,
+            Kind::Read | Kind::Write if is_alone => return,
+            Kind::Read => return self.access(record, thread, site, Op::Read, events),
+            Kind::Write => return self.access(record, thread, site, Op::Write, events),
+            Kind::Update => UpdateKind::Other,
+            Kind::Add => UpdateKind::Add,
+            Kind::Or => UpdateKind::Or,
+            Kind::And => UpdateKind::And,
+            Kind::Xor => UpdateKind::Xor,
+            Kind::Min => UpdateKind::Min,
+            Kind::Max => UpdateKind::Max,
+            Kind::Acquire => return put(Op::Acquire(self.lock(operand), Mode::Exclusive)),
+            Kind::AcquireShared => {
+                let lock = self.lock(operand);
+                *self.shared.entry((lock, thread)).or_default() += 1;
+                return put(Op::Acquire(lock, Mode::Shared));
+            }
+            Kind::Release => {
+                let lock = self.lock(operand);
+                return put(Op::Release(lock, self.mode(lock, thread)));
+            }
+            Kind::Wait => {
+                self.count_split(record.thread);
+                return put(Op::Wait(self.lock(operand)));
+            }
+            Kind::Fork => return put(Op::Fork(self.thread(operand as u32))),
+            Kind::Join => {
+                self.count_split(record.thread);
+                return put(Op::Join(self.thread(operand as u32)));
+            }
+            Kind::Barrier => {
+                self.count_split(record.thread);
+                return put(Op::Barrier(self.barrier(operand)));
+            }
+            Kind::Post => {
+                let variable = self.fresh(thread, events);
+                events.push(Event { thread, op: Op::Write(variable), site });
+                self.semaphores.entry(operand).or_default().posts.push_back(variable);
+                return;
+            }
+            Kind::Take => return self.take(record, thread, site, events),
+            Kind::Publish => {
+                let variable = self.fresh(thread, events);
+                events.push(Event { thread, op: Op::Write(variable), site });
+                let published = self.published.entry(operand).or_default();
+                if let Some(at) = published.iter().position(|(publisher, _)| *publisher == thread) {
+                    self.spare.push(published.swap_remove(at).1);
+                }
+                published.push((thread, variable));
+                return;
+            }
+            Kind::Observe => {
+                let published = self.published.get(&operand).map(Vec::as_slice).unwrap_or_default();
+                let others = published.iter().filter(|(publisher, _)| *publisher != thread);
+                events.extend(others.map(|(_, variable)| Event { thread, op: Op::Read(*variable), site }));
+                return;
+            }
+            Kind::NotData => return self.is_not_data(operand),
+            Kind::ThreadEnd | Kind::Nothing | Kind::Label | Kind::NewLife | Kind::SemaphoreInit => return,
+        };
+        self.access(record, thread, site, |variable| Op::Update(variable, update), events);
+    }
+
+    #[inline]
+    fn access(
+        &mut self,
+        record: &Record,
+        thread: ThreadId,
+        site: SiteId,
+        op: impl Fn(VarId) -> Op,
+        events: &mut Vec<Event>,
+    ) {
+        self.seen.accesses += 1;
+        let (names, symbols, not_data) = (&mut self.names, &mut self.symbols, &mut self.not_data);
+        self.found.clear();
+        self.variables.find(record.operand, record.size, &mut self.found, |variable, address| {
+            name_variable(names, symbols, not_data, variable, address);
+        });
+        for &variable in &self.found {
+            if self.not_data[variable.index()] {
+                continue;
+            }
+            if variable.index() >= self.used.len() {
+                self.used.resize(variable.index() + 1, Use::Not);
+            }
+            let used = &mut self.used[variable.index()];
+            let mut op = op(variable);
+            match op {
+                Op::Update(_, kind) if *used == Use::Otherwise || !kind.commutes() => {
+                    op = Op::Update(variable, UpdateKind::Other);
+                }
+                Op::Update(..) => {
+                    self.seen.commuting += 1;
+                    *used = Use::Commuting;
+                }
+                // Somebody has to put the first value there.
+                Op::Write(_) if *used == Use::Not => *used = Use::Commuting,
+                _ => *used = Use::Otherwise,
+            }
+            events.push(Event { thread, op, site });
+        }
+    }
+
+    /// A variable that no event so far concerns, for one to come.
+    fn fresh(&mut self, thread: ThreadId, events: &mut Vec<Event>) -> VarId {
+        if let Some(spare) = self.spare.pop() {
+            events.push(Event { thread, op: Op::Alloc(spare), site: SiteId::NONE });
+            return spare;
+        }
+        let variable = self.variables.artificial();
+        let named = self.names.variables.intern(&format!("signal {}", variable.0));
+        debug_assert_eq!(named, variable);
+        self.not_data.push(false);
+        variable
+    }
+
+    fn take(&mut self, record: &Record, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
+        self.count_split(record.thread);
+        let names = &mut self.names;
+        let barrier = *self.threads[record.thread as usize].own_barrier.get_or_insert_with(|| {
+            let thread = names.threads.get(thread).to_owned();
+            names.barriers.intern(&format!("waits of {thread}"))
+        });
+        events.push(Event { thread, op: Op::Barrier(barrier), site });
+        let semaphore = self.semaphores.entry(record.operand).or_default();
+        if semaphore.initial > 0 {
+            semaphore.initial -= 1;
+        } else if let Some(variable) = semaphore.posts.pop_front() {
+            events.push(Event { thread, op: Op::Read(variable), site });
+            self.spare.push(variable);
+        }
+    }
+
+    /// How a thread that gives a lock back has held it.
+    fn mode(&mut self, lock: LockId, thread: ThreadId) -> Mode {
+        match self.shared.get_mut(&(lock, thread)) {
+            Some(1) => {
+                self.shared.remove(&(lock, thread));
+                Mode::Shared
+            }
+            Some(times) => {
+                *times -= 1;
+                Mode::Shared
+            }
+            None => Mode::Exclusive,
+        }
+    }
+
+    fn count_split(&mut self, serial: u32) {
+        let in_block = self.threads[serial as usize].open.iter().any(|frame| frame.is_block);
+        self.seen.splits += u64::from(in_block);
+    }
+
+    #[inline]
+    fn lock(&mut self, address: u64) -> LockId {
+        let (recent, lock) = self.recent_locks[(address >> 3) as usize % RECENT_LOCKS];
+        if recent == address { lock } else { self.find_lock(address) }
+    }
+
+    fn find_lock(&mut self, address: u64) -> LockId {
+        let lock = self.known_lock(address);
+        self.recent_locks[(address >> 3) as usize % RECENT_LOCKS] = (address, lock);
+        lock
+    }
+
+    fn known_lock(&mut self, address: u64) -> LockId {
+        if let Some(lock) = self.locks.get(&address) {
+            return *lock;
+        }
+        let mut name = self.symbols.variable(address).unwrap_or_else(|| format!("{address:#x}"));
+        let former = self.former_locks.entry(address).or_default();
+        *former += 1;
+        if *former > 1 {
+            name += &format!("#{former}");
+        }
+        let lock = self.names.locks.intern(&name);
+        self.locks.insert(address, lock);
+        lock
+    }
+
+    fn barrier(&mut self, address: u64) -> BarrierId {
+        if let Some(barrier) = self.barriers.get(&address) {
+            return *barrier;
+        }
+        let name = self.symbols.variable(address).unwrap_or_else(|| format!("{address:#x}"));
+        let barrier = self.names.barriers.intern(&name);
+        self.barriers.insert(address, barrier);
+        barrier
+    }
+
+    fn is_not_data(&mut self, address: u64) {
+        let (names, symbols, not_data) = (&mut self.names, &mut self.symbols, &mut self.not_data);
+        self.found.clear();
+        self.variables.find(address & !7, 8, &mut self.found, |variable, address| {
+            name_variable(names, symbols, not_data, variable, address);
+        });
+        for variable in &self.found {
+            self.not_data[variable.index()] = true;
+        }
+    }
+
+    fn label(&mut self, record: &Record) {
+        let length = usize::from(record.size).min(16);
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&record.place.to_le_bytes());
+        bytes[8..].copy_from_slice(&record.block.to_le_bytes());
+        let key = (record.thread, record.operand);
+        self.half_labels.entry(key).or_default().extend_from_slice(&bytes[..length]);
+        if length < 16
+            && let Some(text) = self.half_labels.remove(&key)
+        {
+            self.labels.insert(record.operand, text);
+        }
+    }
+
+    fn new_life(&mut self, record: &Record, events: &mut Vec<Event>) {
+        let thread = self.thread(record.thread);
+        let (start, end) = (record.operand, record.operand.saturating_add(record.block));
+        self.found.clear();
+        self.variables.between(start, end, &mut self.found);
+        for variable in &self.found {
+            if let Some(used) = self.used.get_mut(variable.index()) {
+                *used = Use::Not;
+            }
+        }
+        let lives = self.found.iter().filter(|variable| !self.not_data[variable.index()]);
+        events.extend(lives.map(|&v| Event { thread, op: Op::Alloc(v), site: SiteId::NONE }));
+        forget(&mut self.locks, start, end, |_| {
+            self.recent_locks.fill(NO_LOCK);
+        });
+        forget(&mut self.barriers, start, end, |_| {});
+        forget(&mut self.semaphores, start, end, |semaphore| self.spare.extend(semaphore.posts));
+        forget(&mut self.published, start, end, |published| {
+            self.spare.extend(published.into_iter().map(|(_, variable)| variable));
+        });
+    }
+}
+
+fn forget<T>(objects: &mut BTreeMap<u64, T>, start: u64, end: u64, mut each: impl FnMut(T)) {
+    while let Some((&address, _)) = objects.range(start..end).next() {
+        if let Some(object) = objects.remove(&address) {
+            each(object);
+        }
+    }
+}
+
+#[cold]
+fn name_variable(
+    names: &mut Names,
+    symbols: &mut Symbols,
+    not_data: &mut Vec<bool>,
+    variable: VarId,
+    address: u64,
+) {
+    let symbol = symbols.variable(address);
+    not_data.push(symbol.as_ref().is_some_and(|name| name.starts_with("guard variable for ")));
+    let name = symbol.unwrap_or_else(|| format!("{address:#x}"));
+    if names.variables.intern(&name) != variable {
+        // Two files may have variables of one name.
+        names.variables.intern(&format!("{name} at {address:#x}"));
+    }
+}

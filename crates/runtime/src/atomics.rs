@@ -1,0 +1,327 @@
+//! Atomic operations. They run inside the runtime, under the lock of their stripe, so that the order of records is
+//! the order in which they took effect.
+//!
+//! A load that is covered by a record needs no lock: it is done first, and the filter is asked afterwards. A
+//! store by another thread takes this thread's record away before it takes effect, so a load that saw the store
+//! finds itself not covered.
+//!
+//! Everything is done at least as strongly as asked for: sequentially consistent.
+
+use core::arch::naked_asm;
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst};
+
+use crate::ring::Kind;
+use crate::shadow::{self, Access, Need};
+use crate::stream;
+use crate::thread::{self, Thread};
+
+/// A load.
+#[inline(always)]
+fn load<T>(address: usize, size: usize, place: usize, load: impl Fn() -> T) -> T {
+    let value = load();
+    if let Some(thread) = thread::current()
+        && size <= 8
+        && shadow::is_covered(thread, Access::Read, address, size)
+    {
+        thread.seen += 1;
+        return value;
+    }
+    recorded(Access::Read, address, size, place, || (load(), Kind::Read))
+}
+
+/// Does something to memory that is expected to be an `access`, and records what it was.
+#[inline(always)]
+fn recorded<T>(
+    access: Access,
+    address: usize,
+    size: usize,
+    place: usize,
+    operate: impl FnOnce() -> (T, Kind),
+) -> T {
+    let Some(thread) = Thread::recording() else { return operate().0 };
+    thread.seen += 1;
+    if !shadow::enter(thread) {
+        return operate().0;
+    }
+    let stripe = shadow::stripe(address);
+    stripe.lock();
+    // What others have recorded goes before the operation takes effect.
+    let news = take_over(thread, access, address, size);
+    let (value, kind) = operate();
+    let done = if kind == Kind::Read { Access::Read } else { Access::Write };
+    if done != access {
+        // Somebody who does not call these hooks changed the value meanwhile.
+        thread.receive();
+        take_over(thread, done, address, size);
+    }
+    // Reads and writes that are covered need no record, but an update is more than they are.
+    if news || done != access || !matches!(kind, Kind::Read | Kind::Write) {
+        for part in parts(address, size) {
+            stream::record(thread, kind, size.min(8) as u8, part as u64, place);
+        }
+    }
+    stripe.unlock();
+    thread.busy = 0;
+    value
+}
+
+/// The words of an atomic object, which is aligned to its size.
+#[inline(always)]
+fn parts(address: usize, size: usize) -> impl Iterator<Item = usize> {
+    (address..address + size).step_by(8)
+}
+
+#[inline(always)]
+fn take_over(thread: &mut Thread, access: Access, address: usize, size: usize) -> bool {
+    let mut news = false;
+    for part in parts(address, size) {
+        news |= shadow::take_over(thread, access, part, size.min(8)) != Need::None;
+    }
+    news
+}
+
+macro_rules! atomics {
+    ($type:ty, $atomic:ty, $size:literal: $load:ident $load_body:ident, $store:ident $store_body:ident,
+     $exchange_strong:ident $exchange_strong_body:ident, $exchange_weak:ident,
+     $exchange_value:ident $exchange_value_body:ident,
+     $($update:ident $update_body:ident $method:ident $kind:ident),*) => {
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $load(address: &$atomic, order: c_int) -> $type {
+            naked_asm!("mov rdx, [rsp]", "jmp {}", sym $load_body)
+        }
+        extern "C" fn $load_body(address: &$atomic, _order: c_int, place: usize) -> $type {
+            load(&raw const *address as usize, $size, place, || address.load(SeqCst))
+        }
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $store(address: &$atomic, value: $type, order: c_int) {
+            naked_asm!("mov rcx, [rsp]", "jmp {}", sym $store_body)
+        }
+        extern "C" fn $store_body(address: &$atomic, value: $type, _order: c_int, place: usize) {
+            recorded(Access::Write, &raw const *address as usize, $size, place, || {
+                (address.store(value, SeqCst), Kind::Write)
+            });
+        }
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $exchange_strong(a: &$atomic, expected: &mut $type, new: $type, o: c_int, f: c_int) -> c_int {
+            naked_asm!("mov r9, [rsp]", "jmp {}", sym $exchange_strong_body)
+        }
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $exchange_weak(a: &$atomic, expected: &mut $type, new: $type, o: c_int, f: c_int) -> c_int {
+            naked_asm!("mov r9, [rsp]", "jmp {}", sym $exchange_strong_body)
+        }
+        extern "C" fn $exchange_strong_body(
+            address: &$atomic, expected: &mut $type, new: $type, _order: c_int, _failure: c_int, place: usize,
+        ) -> c_int {
+            let found = $exchange_value_body(address, *expected, new, 0, 0, place);
+            let done = found == *expected;
+            *expected = found;
+            c_int::from(done)
+        }
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $exchange_value(a: &$atomic, expected: $type, new: $type, o: c_int, f: c_int) -> $type {
+            naked_asm!("mov r9, [rsp]", "jmp {}", sym $exchange_value_body)
+        }
+        extern "C" fn $exchange_value_body(
+            address: &$atomic, expected: $type, new: $type, _order: c_int, _failure: c_int, place: usize,
+        ) -> $type {
+            let succeeds = address.load(SeqCst) == expected;
+            let access = if succeeds { Access::Write } else { Access::Read };
+            recorded(access, &raw const *address as usize, $size, place, || {
+                match address.compare_exchange(expected, new, SeqCst, SeqCst) {
+                    Ok(found) => (found, Kind::Update),
+                    Err(found) => (found, Kind::Read),
+                }
+            })
+        }
+        $(
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            unsafe extern "C" fn $update(address: &$atomic, value: $type, order: c_int) -> $type {
+                naked_asm!("mov rcx, [rsp]", "jmp {}", sym $update_body)
+            }
+            extern "C" fn $update_body(address: &$atomic, value: $type, _order: c_int, place: usize) -> $type {
+                recorded(Access::Write, &raw const *address as usize, $size, place, || {
+                    (address.$method(value, SeqCst), Kind::$kind)
+                })
+            }
+        )*
+    };
+}
+
+atomics!(u8, AtomicU8, 1: __tsan_atomic8_load load8, __tsan_atomic8_store store8,
+    __tsan_atomic8_compare_exchange_strong compare_exchange8, __tsan_atomic8_compare_exchange_weak,
+    __tsan_atomic8_compare_exchange_val compare_exchange_value8,
+    __tsan_atomic8_exchange exchange8 swap Update,
+    __tsan_atomic8_fetch_add fetch_add8 fetch_add Add,
+    __tsan_atomic8_fetch_sub fetch_sub8 fetch_sub Add,
+    __tsan_atomic8_fetch_and fetch_and8 fetch_and And,
+    __tsan_atomic8_fetch_or fetch_or8 fetch_or Or,
+    __tsan_atomic8_fetch_xor fetch_xor8 fetch_xor Xor,
+    __tsan_atomic8_fetch_nand fetch_nand8 fetch_nand Update);
+
+atomics!(u16, AtomicU16, 2: __tsan_atomic16_load load16, __tsan_atomic16_store store16,
+    __tsan_atomic16_compare_exchange_strong compare_exchange16, __tsan_atomic16_compare_exchange_weak,
+    __tsan_atomic16_compare_exchange_val compare_exchange_value16,
+    __tsan_atomic16_exchange exchange16 swap Update,
+    __tsan_atomic16_fetch_add fetch_add16 fetch_add Add,
+    __tsan_atomic16_fetch_sub fetch_sub16 fetch_sub Add,
+    __tsan_atomic16_fetch_and fetch_and16 fetch_and And,
+    __tsan_atomic16_fetch_or fetch_or16 fetch_or Or,
+    __tsan_atomic16_fetch_xor fetch_xor16 fetch_xor Xor,
+    __tsan_atomic16_fetch_nand fetch_nand16 fetch_nand Update);
+
+atomics!(u32, AtomicU32, 4: __tsan_atomic32_load load32, __tsan_atomic32_store store32,
+    __tsan_atomic32_compare_exchange_strong compare_exchange32, __tsan_atomic32_compare_exchange_weak,
+    __tsan_atomic32_compare_exchange_val compare_exchange_value32,
+    __tsan_atomic32_exchange exchange32 swap Update,
+    __tsan_atomic32_fetch_add fetch_add32 fetch_add Add,
+    __tsan_atomic32_fetch_sub fetch_sub32 fetch_sub Add,
+    __tsan_atomic32_fetch_and fetch_and32 fetch_and And,
+    __tsan_atomic32_fetch_or fetch_or32 fetch_or Or,
+    __tsan_atomic32_fetch_xor fetch_xor32 fetch_xor Xor,
+    __tsan_atomic32_fetch_nand fetch_nand32 fetch_nand Update);
+
+atomics!(u64, AtomicU64, 8: __tsan_atomic64_load load64, __tsan_atomic64_store store64,
+    __tsan_atomic64_compare_exchange_strong compare_exchange64, __tsan_atomic64_compare_exchange_weak,
+    __tsan_atomic64_compare_exchange_val compare_exchange_value64,
+    __tsan_atomic64_exchange exchange64 swap Update,
+    __tsan_atomic64_fetch_add fetch_add64 fetch_add Add,
+    __tsan_atomic64_fetch_sub fetch_sub64 fetch_sub Add,
+    __tsan_atomic64_fetch_and fetch_and64 fetch_and And,
+    __tsan_atomic64_fetch_or fetch_or64 fetch_or Or,
+    __tsan_atomic64_fetch_xor fetch_xor64 fetch_xor Xor,
+    __tsan_atomic64_fetch_nand fetch_nand64 fetch_nand Update);
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_atomic_thread_fence(_order: c_int) {
+    core::sync::atomic::fence(SeqCst);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_atomic_signal_fence(_order: c_int) {
+    core::sync::atomic::compiler_fence(SeqCst);
+}
+
+/// 16 bytes that are changed as one. Stable Rust has no such type, so the instruction is called by its name.
+#[repr(C, align(16))]
+struct Wide([u64; 2]);
+
+type Halves = u128;
+
+/// Puts `new` there if `expected` is there; returns what was there.
+#[inline(always)]
+fn compare_exchange_wide(address: &Wide, expected: Halves, new: Halves) -> Halves {
+    let (low, high): (u64, u64);
+    // SAFETY: the caller's object, aligned as the instruction demands. `rbx` is the compiler's and put back.
+    unsafe {
+        core::arch::asm!(
+            "xchg rsi, rbx",
+            "lock cmpxchg16b [rdi]",
+            "mov rbx, rsi",
+            in("rdi") address,
+            inout("rsi") new as u64 => _,
+            in("rcx") (new >> 64) as u64,
+            inout("rax") expected as u64 => low,
+            inout("rdx") (expected >> 64) as u64 => high,
+            options(nostack),
+        );
+    }
+    Halves::from(high) << 64 | Halves::from(low)
+}
+
+/// Does something to 16 bytes, as often as it takes; returns what was there.
+#[inline(always)]
+fn update_wide(address: &Wide, change: impl Fn(Halves) -> Halves) -> Halves {
+    let mut seen = compare_exchange_wide(address, 0, 0);
+    loop {
+        let found = compare_exchange_wide(address, seen, change(seen));
+        if found == seen {
+            return seen;
+        }
+        seen = found;
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_atomic128_load(address: &Wide, _order: c_int) -> Halves {
+    recorded(Access::Read, &raw const *address as usize, 16, 0, || {
+        (compare_exchange_wide(address, 0, 0), Kind::Read)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_atomic128_store(address: &Wide, value: Halves, _order: c_int) {
+    recorded(Access::Write, &raw const *address as usize, 16, 0, || {
+        (update_wide(address, |_| value), Kind::Write)
+    });
+}
+
+macro_rules! wide_updates {
+    ($($hook:ident $kind:ident |$old:ident, $value:ident| $new:expr;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            extern "C" fn $hook(address: &Wide, $value: Halves, _order: c_int) -> Halves {
+                recorded(Access::Write, &raw const *address as usize, 16, 0, || {
+                    (update_wide(address, |$old| $new), Kind::$kind)
+                })
+            }
+        )*
+    };
+}
+
+wide_updates! {
+    __tsan_atomic128_exchange Update |_old, value| value;
+    __tsan_atomic128_fetch_add Add |old, value| old.wrapping_add(value);
+    __tsan_atomic128_fetch_sub Add |old, value| old.wrapping_sub(value);
+    __tsan_atomic128_fetch_and And |old, value| old & value;
+    __tsan_atomic128_fetch_or Or |old, value| old | value;
+    __tsan_atomic128_fetch_xor Xor |old, value| old ^ value;
+    __tsan_atomic128_fetch_nand Update |old, value| !(old & value);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_atomic128_compare_exchange_val(
+    address: &Wide,
+    expected: Halves,
+    new: Halves,
+    _order: c_int,
+    _failure: c_int,
+) -> Halves {
+    let succeeds = compare_exchange_wide(address, 0, 0) == expected;
+    let access = if succeeds { Access::Write } else { Access::Read };
+    recorded(access, &raw const *address as usize, 16, 0, || {
+        let found = compare_exchange_wide(address, expected, new);
+        (found, if found == expected { Kind::Update } else { Kind::Read })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_atomic128_compare_exchange_strong(
+    address: &Wide,
+    expected: &mut Halves,
+    new: Halves,
+    order: c_int,
+    failure: c_int,
+) -> c_int {
+    let found = __tsan_atomic128_compare_exchange_val(address, *expected, new, order, failure);
+    let done = found == *expected;
+    *expected = found;
+    c_int::from(done)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_atomic128_compare_exchange_weak(
+    address: &Wide,
+    expected: &mut Halves,
+    new: Halves,
+    order: c_int,
+    failure: c_int,
+) -> c_int {
+    __tsan_atomic128_compare_exchange_strong(address, expected, new, order, failure)
+}

@@ -1,0 +1,113 @@
+//! Mutexes, read-write locks, spin locks and condition variables.
+//!
+//! An acquire is recorded when the lock is held, a release before it is given back: the records of one lock are
+//! in the order in which it changed hands. A condition wait is recorded before it gives the lock back; the
+//! thread's next record is made when it holds the lock again.
+
+use core::arch::naked_asm;
+use core::ffi::c_int;
+
+use super::synchronise;
+use crate::real::real;
+use crate::ring::Kind;
+
+/// The lock's last owner died: it is held all the same.
+const OWNER_DIED: c_int = 130;
+
+/// `name(lock)`, `name(lock, time)` and `name(lock, clock, time)`, which take a lock.
+macro_rules! taking {
+    ($($function:ident $body:ident $name:literal: $kind:ident;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            unsafe extern "C" fn $function(lock: usize, a: usize, b: usize) -> c_int {
+                naked_asm!("mov rcx, [rsp]", "jmp {}", sym $body)
+            }
+            extern "C" fn $body(lock: usize, a: usize, b: usize, place: usize) -> c_int {
+                // SAFETY: the caller's arguments, for the function that the caller meant.
+                let result = unsafe { real!($name: fn(usize, usize, usize) -> c_int)(lock, a, b) };
+                if result == 0 || result == OWNER_DIED {
+                    synchronise(Kind::$kind, lock, place);
+                }
+                result
+            }
+        )*
+    };
+}
+
+taking! {
+    pthread_mutex_lock mutex_lock c"pthread_mutex_lock": Acquire;
+    pthread_mutex_trylock mutex_trylock c"pthread_mutex_trylock": Acquire;
+    pthread_mutex_timedlock mutex_timedlock c"pthread_mutex_timedlock": Acquire;
+    pthread_mutex_clocklock mutex_clocklock c"pthread_mutex_clocklock": Acquire;
+    pthread_rwlock_wrlock rwlock_wrlock c"pthread_rwlock_wrlock": Acquire;
+    pthread_rwlock_trywrlock rwlock_trywrlock c"pthread_rwlock_trywrlock": Acquire;
+    pthread_rwlock_timedwrlock rwlock_timedwrlock c"pthread_rwlock_timedwrlock": Acquire;
+    pthread_rwlock_clockwrlock rwlock_clockwrlock c"pthread_rwlock_clockwrlock": Acquire;
+    pthread_rwlock_rdlock rwlock_rdlock c"pthread_rwlock_rdlock": AcquireShared;
+    pthread_rwlock_tryrdlock rwlock_tryrdlock c"pthread_rwlock_tryrdlock": AcquireShared;
+    pthread_rwlock_timedrdlock rwlock_timedrdlock c"pthread_rwlock_timedrdlock": AcquireShared;
+    pthread_rwlock_clockrdlock rwlock_clockrdlock c"pthread_rwlock_clockrdlock": AcquireShared;
+    pthread_spin_lock spin_lock c"pthread_spin_lock": Acquire;
+    pthread_spin_trylock spin_trylock c"pthread_spin_trylock": Acquire;
+}
+
+/// Functions that give a lock back.
+macro_rules! giving {
+    ($($function:ident $body:ident $name:literal;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            unsafe extern "C" fn $function(lock: usize) -> c_int {
+                naked_asm!("mov rsi, [rsp]", "jmp {}", sym $body)
+            }
+            extern "C" fn $body(lock: usize, place: usize) -> c_int {
+                synchronise(Kind::Release, lock, place);
+                // SAFETY: the caller's argument, for the function that the caller meant.
+                unsafe { real!($name: fn(usize) -> c_int)(lock) }
+            }
+        )*
+    };
+}
+
+giving! {
+    pthread_mutex_unlock mutex_unlock c"pthread_mutex_unlock";
+    pthread_rwlock_unlock rwlock_unlock c"pthread_rwlock_unlock";
+    pthread_spin_unlock spin_unlock c"pthread_spin_unlock";
+}
+
+/// Waits on a condition; `$clock` stands for a further argument of one of them.
+macro_rules! waiting {
+    ($($function:ident $body:ident $name:literal $version:literal;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            unsafe extern "C" fn $function(condition: usize, lock: usize, a: usize, b: usize) -> c_int {
+                naked_asm!("mov r8, [rsp]", "jmp {}", sym $body)
+            }
+            extern "C" fn $body(condition: usize, lock: usize, a: usize, b: usize, place: usize) -> c_int {
+                synchronise(Kind::Wait, lock, place);
+                // SAFETY: the caller's arguments, for the function that the caller meant.
+                unsafe { real!($name @ $version: fn(usize, usize, usize, usize) -> c_int)(condition, lock, a, b) }
+            }
+        )*
+    };
+}
+
+waiting! {
+    pthread_cond_wait cond_wait c"pthread_cond_wait" c"GLIBC_2.3.2";
+    pthread_cond_timedwait cond_timedwait c"pthread_cond_timedwait" c"GLIBC_2.3.2";
+    pthread_cond_clockwait cond_clockwait c"pthread_cond_clockwait" c"GLIBC_2.34";
+}
+
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+unsafe extern "C" fn pthread_barrier_wait(barrier: usize) -> c_int {
+    naked_asm!("mov rsi, [rsp]", "jmp {}", sym barrier_wait)
+}
+
+extern "C" fn barrier_wait(barrier: usize, place: usize) -> c_int {
+    synchronise(Kind::Barrier, barrier, place);
+    // SAFETY: the caller's argument.
+    unsafe { real!(c"pthread_barrier_wait": fn(usize) -> c_int)(barrier) }
+}

@@ -1,0 +1,63 @@
+//! Functions of libc and others that this library defines in their place, to see threads, synchronisation and
+//! memory come and go. Each does what the real one does, by calling it.
+
+pub(crate) mod annotations;
+mod c11;
+mod forward;
+mod jumps;
+pub(crate) mod libraries;
+mod locks;
+pub(crate) mod memory;
+mod openmp;
+mod semaphores;
+mod strings;
+pub(crate) mod threads;
+
+use crate::ring::Kind;
+use crate::thread::Thread;
+use crate::{process, shadow, stream};
+
+/// Records a synchronisation, if anything is recorded. Before the first event of an instrumented file nothing is.
+#[inline]
+pub(crate) fn synchronise(kind: Kind, object: usize, place: usize) {
+    if !process::has_started() {
+        return;
+    }
+    let Some(thread) = Thread::recording() else { return };
+    if thread.busy != 0 {
+        return;
+    }
+    thread.busy = 1;
+    if receives(kind) {
+        shadow::record_bare(thread);
+        thread.receive();
+    }
+    stream::record(thread, kind, 0, object as u64, place);
+    match kind {
+        Kind::Acquire | Kind::AcquireShared => thread.locks += 1,
+        Kind::Release => thread.locks = thread.locks.saturating_sub(1),
+        _ => {}
+    }
+    thread.busy = 0;
+}
+
+fn receives(kind: Kind) -> bool {
+    // What a thread is given by a wait or at a barrier, it has at its next event.
+    use Kind::{Acquire, AcquireShared, Barrier, Join, Observe, Take, Wait};
+    matches!(kind, Acquire | AcquireShared | Barrier | Join | Observe | Take | Wait)
+}
+
+/// Records that memory begins a new life.
+pub(crate) fn new_life(address: usize, bytes: usize) {
+    if !process::has_started() || address == 0 || bytes == 0 {
+        return;
+    }
+    let Some(thread) = Thread::recording() else { return };
+    if thread.busy != 0 || !shadow::is_known(address, bytes) {
+        return;
+    }
+    thread.busy = 1;
+    stream::record_pair(thread, Kind::NewLife, address as u64, bytes as u64);
+    shadow::forget(address, bytes);
+    thread.busy = 0;
+}

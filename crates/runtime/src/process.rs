@@ -1,0 +1,267 @@
+//! The process: whether it is watched, since when, and what becomes of that in a fork.
+//!
+//! Everything starts at the first hook that is reached, because hooks run before any constructor of ours may.
+
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicU8, Ordering};
+
+use crate::ring::{DIRECTORY, FILE_BYTES, Header, MAGIC};
+use crate::thread;
+use crate::{blocks, interpose, real, shadow, stream, sys};
+
+static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
+const UNDECIDED: u8 = 0;
+const DECIDING: u8 = 1;
+const WATCHED: u8 = 2;
+const ALONE: u8 = 3;
+
+/// A path, zero-terminated.
+type Path = [u8; 1024];
+
+/// The directory of the rings and the name of this process's, without its ending.
+static PATHS: crate::lock::Guarded<Paths> =
+    crate::lock::Guarded::new(Paths { directory: [0; 1024], name: [0; 1024] });
+
+struct Paths {
+    directory: Path,
+    name: Path,
+}
+
+unsafe extern "C" {
+    fn pthread_atfork(
+        before: Option<extern "C" fn()>,
+        in_parent: Option<extern "C" fn()>,
+        in_child: Option<extern "C" fn()>,
+    ) -> c_int;
+}
+
+/// Whether what happens is recorded. Decides that when asked for the first time.
+#[inline]
+pub(crate) fn is_recording() -> bool {
+    match STATE.load(Ordering::Acquire) {
+        WATCHED => true,
+        ALONE => false,
+        _ => decide(),
+    }
+}
+
+/// Whether it is certain already that what happens is recorded: for what concerns nobody before that.
+#[inline(always)]
+pub(crate) fn has_started() -> bool {
+    STATE.load(Ordering::Acquire) == WATCHED
+}
+
+#[cold]
+#[inline(never)]
+fn decide() -> bool {
+    if STATE.compare_exchange(UNDECIDED, DECIDING, Ordering::AcqRel, Ordering::Acquire).is_err() {
+        // Another thread is at it, or this one, further up.
+        return STATE.load(Ordering::Acquire) == WATCHED;
+    }
+    let watched = start();
+    STATE.store(if watched { WATCHED } else { ALONE }, Ordering::Release);
+    watched
+}
+
+fn start() -> bool {
+    if !find_directory(&mut PATHS.lock().directory) {
+        return false;
+    }
+    if !shadow::reserve() {
+        sys::complain("cannot reserve address space for the filter; lift `ulimit -v`; nothing is recorded");
+        return false;
+    }
+    real::resolve_all();
+    if !open_ring() {
+        return false;
+    }
+    // SAFETY: the handlers are safe to call at any fork.
+    unsafe { pthread_atfork(None, None, Some(after_fork)) };
+    interpose::threads::prepare();
+    true
+}
+
+/// Looks for the directory in the environment that the process was started with. The first hook may come
+/// before libc knows its environment, so the kernel is asked.
+fn find_directory(directory: &mut Path) -> bool {
+    let file = sys::call(sys::OPEN, [c"/proc/self/environ".as_ptr() as usize, 0o2_000_000, 0, 0, 0, 0]);
+    if file < 0 {
+        return false;
+    }
+    /// How much of a variable `NAME=value` was looked at.
+    enum At {
+        Name(usize),
+        Value(usize),
+        Other,
+    }
+    let mut buffer = [0u8; 4096];
+    let mut at = At::Name(0);
+    'reading: loop {
+        let length =
+            sys::call(sys::READ, [file as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0]);
+        if length <= 0 {
+            break;
+        }
+        for &byte in &buffer[..length as usize] {
+            at = match at {
+                At::Value(_) if byte == 0 => break 'reading,
+                // Names of files in it have to fit as well.
+                At::Value(length) if length < 900 => {
+                    directory[length] = byte;
+                    At::Value(length + 1)
+                }
+                _ if byte == 0 => At::Name(0),
+                At::Name(length) if length == DIRECTORY.len() && byte == b'=' => At::Value(0),
+                At::Name(length) if DIRECTORY.as_bytes().get(length) == Some(&byte) => At::Name(length + 1),
+                _ => At::Other,
+            };
+        }
+    }
+    sys::call(sys::CLOSE, [file as usize, 0, 0, 0, 0, 0]);
+    matches!(at, At::Value(1..))
+}
+
+/// Makes the file that the command will find and read.
+fn open_ring() -> bool {
+    let mut paths = PATHS.lock();
+    let process = sys::process();
+    for number in 0..10_000 {
+        let mut name = paths.directory;
+        let mut end = text_length(&name);
+        for part in [b"/" as &[u8], &decimal(process), b".", &decimal(number)] {
+            append(&mut name, &mut end, part);
+        }
+        let (hidden, visible) = (with_ending(&name, b".new"), with_ending(&name, b".ring"));
+        const READ_WRITE_CREATE_EXCLUSIVE_CLOEXEC: usize = 0o2 | 0o100 | 0o200 | 0o2_000_000;
+        const ALREADY_THERE: isize = -17;
+        // The visible name is taken by an earlier program of this process, if it executed this one.
+        let taken = sys::call(sys::OPEN, [visible.as_ptr() as usize, 0o2_000_000, 0, 0, 0, 0]);
+        if taken >= 0 {
+            sys::call(sys::CLOSE, [taken as usize, 0, 0, 0, 0, 0]);
+            continue;
+        }
+        let flags = READ_WRITE_CREATE_EXCLUSIVE_CLOEXEC;
+        let file = sys::call(sys::OPEN, [hidden.as_ptr() as usize, flags, 0o600, 0, 0, 0]);
+        if file == ALREADY_THERE {
+            continue;
+        }
+        if file < 0 {
+            return false;
+        }
+        let file = file as usize;
+        let has_room = sys::call(sys::FALLOCATE, [file, 0, 0, FILE_BYTES, 0, 0]) == 0
+            || sys::call(sys::FTRUNCATE, [file, FILE_BYTES, 0, 0, 0, 0]) == 0;
+        let ring =
+            if has_room { sys::map_shared(file, FILE_BYTES).cast() } else { core::ptr::null_mut::<Header>() };
+        sys::call(sys::CLOSE, [file, 0, 0, 0, 0, 0]);
+        if ring.is_null() {
+            sys::call(sys::UNLINK, [hidden.as_ptr() as usize, 0, 0, 0, 0, 0]);
+            sys::complain("no room for the ring in the temporary directory; nothing is recorded");
+            return false;
+        }
+        // SAFETY: the file is as long as this and nobody else knows it yet.
+        unsafe {
+            (*ring).magic = MAGIC;
+            (*ring).program.store(process, Ordering::Relaxed);
+        }
+        paths.name = name;
+        drop(paths);
+        stream::open(ring);
+        renew_maps();
+        sys::call(sys::RENAME, [hidden.as_ptr() as usize, visible.as_ptr() as usize, 0, 0, 0, 0]);
+        return true;
+    }
+    false
+}
+
+/// Copies the memory map for the command, which needs it when this process is gone.
+pub(crate) fn renew_maps() {
+    let name = PATHS.lock().name;
+    let (hidden, visible) = (with_ending(&name, b".some"), with_ending(&name, b".maps"));
+    let from = sys::call(sys::OPEN, [c"/proc/self/maps".as_ptr() as usize, 0o2_000_000, 0, 0, 0, 0]);
+    let to =
+        sys::call(sys::OPEN, [hidden.as_ptr() as usize, 0o1 | 0o100 | 0o1000 | 0o2_000_000, 0o600, 0, 0, 0]);
+    if from >= 0 && to >= 0 {
+        let mut buffer = [0u8; 4096];
+        loop {
+            let length =
+                sys::call(sys::READ, [from as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0]);
+            if length <= 0 {
+                break;
+            }
+            sys::call(sys::WRITE, [to as usize, buffer.as_ptr() as usize, length as usize, 0, 0, 0]);
+        }
+        sys::call(sys::RENAME, [hidden.as_ptr() as usize, visible.as_ptr() as usize, 0, 0, 0, 0]);
+    }
+    for file in [from, to] {
+        if file >= 0 {
+            sys::call(sys::CLOSE, [file as usize, 0, 0, 0, 0, 0]);
+        }
+    }
+    if let Some(header) = stream::header() {
+        header.maps_renewed.fetch_add(1, Ordering::Release);
+    }
+}
+
+/// A child of `fork` has one thread, and its own ring. What it shares with its parent is only what the
+/// parent did before.
+extern "C" fn after_fork() {
+    if !has_started() {
+        return;
+    }
+    stream::open(core::ptr::null_mut());
+    shadow::reset_locks();
+    interpose::threads::reset_locks();
+    PATHS.reset();
+    thread::restart_serials();
+    blocks::forget_labels();
+    let thread = thread::current();
+    if open_ring()
+        && let Some(thread) = thread
+    {
+        thread.busy = 0;
+        thread.start_over();
+    }
+}
+
+fn text_length(path: &Path) -> usize {
+    path.iter().position(|&byte| byte == 0).unwrap_or(path.len())
+}
+
+fn append(path: &mut Path, end: &mut usize, part: &[u8]) {
+    for &byte in part.iter().filter(|&&byte| byte != 0) {
+        path[*end] = byte;
+        *end += 1;
+    }
+}
+
+fn with_ending(name: &Path, ending: &[u8]) -> Path {
+    let mut path = *name;
+    let mut end = text_length(name);
+    append(&mut path, &mut end, ending);
+    path
+}
+
+/// The digits, behind zeros that [`append`] leaves out.
+fn decimal(number: u32) -> [u8; 10] {
+    let mut digits = [0; 10];
+    let mut rest = number;
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    digits
+}
+
+/// What every instrumented file calls before anything else.
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_init() {
+    if has_started() {
+        interpose::libraries::notice_new()
+    } else {
+        is_recording();
+    }
+}

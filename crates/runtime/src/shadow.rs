@@ -1,0 +1,606 @@
+//! The filter: which accesses need no record. Nearly all.
+//!
+//! For every 8 bytes of the program's memory there are eight words, in eight planes: four for reads and four for
+//! writes. A thread uses the pair of its index modulo 4. A word says which bytes its thread has read, or written, in
+//! which period, with no conflicting access of another thread since. (Who writes has also read.)
+//!
+//! ```text
+//! word = index (14) | period (32) | unused (6) | foreign (1) | past (1) | late (1) | not used (1) | bytes (8)
+//! ```
+//!
+//! **Covered.** An access that the thread's own word covers in the current period changes no verdict: all blocks that
+//! are open now were open at the first such access, and nothing was received since (`thread.rs`). That costs two
+//! loads and two compares, no store, no lock.
+//!
+//! **Late.** If the word covers the access in an earlier period only, a record would matter only to a conflicting access
+//! of another thread that is yet to come. So the thread notes the new period in its word, marked *late*, and goes
+//! on: one store. A conflicting access that finds the mark makes the record first, on behalf of the other thread,
+//! if that is still in the block and has received nothing since; then it stands for the access exactly. If not,
+//! the record is left out. What it would have ordered is then ordered by the synchronisation between the two accesses;
+//! only if there was none, in a program with a data race, is an order lost. Accesses that no lock protects are the ones
+//! that race, so the first few of them in a block are recorded before their thread receives something or leaves the
+//! block (`bare`), and all that conflict with something.
+//!
+//! The same is done with an access that conflicts with nothing that its thread has not heard of: it cannot be the
+//! end of an order that matters, only the start of one.
+//!
+//! **Recorded.** Any other access takes the lock of its stripe, takes away from the others' words what conflicts with it, and
+//! is recorded under the lock, which makes the order of records the order of conflicting accesses.
+//!
+//! Two flags remember what the bytes no longer show: `past`, the word's thread wrote here once; `foreign`, somebody did
+//! something here who had to share the word. They decide only whether an access receives something from another
+//! thread and so begins a period; to believe so in error is harmless.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use crate::lock::Spin;
+use crate::ring::Kind;
+use crate::stream::{self, Late};
+use crate::sys;
+use crate::thread::{self, BARE, Bare, FRAMES, HEARD, RECENT, Thread};
+
+/// Addresses are told apart by this many bits.
+pub(crate) const ADDRESS_BITS: u32 = 43;
+const PLANE_BYTES: usize = 1 << ADDRESS_BITS;
+/// Groups of threads. Each has a plane for reads; the words for writes of all groups stand together behind those, so that
+/// a read finds all writes in one cache line.
+const PLANES: usize = 4;
+const TO_WRITES: usize = PLANE_BYTES * PLANES;
+
+const STRIPES: usize = 1024;
+static STRIPE_LOCKS: [Spin; STRIPES] = [const { Spin::new() }; STRIPES];
+
+static mut BASE: usize = 0;
+
+const BYTES: u64 = 0xff;
+const LATE: u64 = 1 << 9;
+const PAST: u64 = 1 << 10;
+const FOREIGN: u64 = 1 << 11;
+/// All of a word that says when.
+const WHEN: u64 = !(thread::STEP - 1);
+
+/// How memory is accessed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+impl Access {
+    #[inline(always)]
+    fn kind(self) -> Kind {
+        match self {
+            Access::Read => Kind::Read,
+            Access::Write => Kind::Write,
+        }
+    }
+
+    /// The thread's own word for this kind of access.
+    #[inline(always)]
+    fn own(self, thread: &Thread, address: usize) -> &'static AtomicU64 {
+        // SAFETY: threads have planes.
+        unsafe {
+            match self {
+                Access::Read => word(thread.plane, address),
+                Access::Write => write_word(thread.write_plane, address),
+            }
+        }
+    }
+}
+
+/// Reserves the planes. False if the address space is too small.
+pub(crate) fn reserve() -> bool {
+    /// Between low programs and the others, so that what is mapped later stays where it would be.
+    const USUALLY_FREE: usize = 0x1000_0000_0000;
+    let base = sys::reserve_at(USUALLY_FREE, PLANE_BYTES * PLANES * 2);
+    // SAFETY: called once, before any thread records.
+    unsafe { BASE = base as usize };
+    !base.is_null()
+}
+
+/// Where the words for the reads of a thread are.
+pub(crate) fn plane(index: usize) -> usize {
+    // SAFETY: written once, before any thread records.
+    unsafe { BASE + index % PLANES * PLANE_BYTES }
+}
+
+/// Where those for its writes are.
+pub(crate) fn plane_of_writes(index: usize) -> usize {
+    // SAFETY: written once, before any thread records.
+    unsafe { BASE + TO_WRITES + index % PLANES * 8 }
+}
+
+/// Which bytes of a word an access of `size` bytes at `address` is about.
+#[inline(always)]
+fn bytes_of(address: usize, size: usize) -> u64 {
+    ((1u64 << size) - 1) << (address & 7)
+}
+
+/// The word of a plane for an address. Linux puts programs and their heaps at 0x555… to 0x565…, or low, and libraries
+/// and stacks from 0x7ff… down; in the lower 43 bits they would meet only after 680 GB of the latter.
+///
+/// # Safety
+/// The plane is one of the reserved ones.
+#[inline(always)]
+unsafe fn word(plane: usize, address: usize) -> &'static AtomicU64 {
+    // SAFETY: every such offset is inside a plane.
+    unsafe { &*((plane + (address & (PLANE_BYTES - 8))) as *const AtomicU64) }
+}
+
+/// The word of a group's writes for an address.
+///
+/// # Safety
+/// The plane is one of [`plane_of_writes`].
+#[inline(always)]
+unsafe fn write_word(plane: usize, address: usize) -> &'static AtomicU64 {
+    // SAFETY: every such offset is inside the reserved memory.
+    unsafe { &*((plane + (address & (PLANE_BYTES - 8)) * PLANES) as *const AtomicU64) }
+}
+
+/// Whether a record covers this access of at most 8 bytes within one word.
+#[inline(always)]
+pub(crate) fn is_covered(thread: &Thread, access: Access, address: usize, size: usize) -> bool {
+    let record = access.own(thread, address).load(Ordering::Relaxed);
+    thread::is_since(record, thread.key) && !record & bytes_of(address, size) == 0
+}
+
+/// The compiler's hook for an access that does not cross a word.
+#[inline(always)]
+pub(crate) fn access(access: Access, address: usize, size: usize, place: usize) {
+    let Some(thread) = thread::current() else { return record(access, address, size, place) };
+    thread.seen += 1;
+    if !is_covered(thread, access, address, size) {
+        uncovered(access, address, size, place);
+    }
+}
+
+/// The rest of [`access`].
+#[inline(always)]
+pub(crate) fn uncovered(access: Access, address: usize, size: usize, place: usize) {
+    match access {
+        Access::Read => read_late(address, size, place),
+        Access::Write => write_late(address, size, place),
+    }
+}
+
+/// A read that no record of this period covers. It is late, unless another thread has written there and this one has not
+/// heard of it.
+#[inline(never)]
+fn read_late(address: usize, size: usize, place: usize) {
+    let Some(thread) = thread::current() else { return record(Access::Read, address, size, place) };
+    let bytes = bytes_of(address, size);
+    let own = Access::Read.own(thread, address);
+    let known = own.load(Ordering::Relaxed);
+    let covered_once = thread::is_since(known, thread.birth) && known & BYTES == bytes;
+    if !covered_once && !is_quiet_read(thread, known, bytes, address, size) {
+        return record(Access::Read, address, size, place);
+    }
+    if thread.ignoring == 0 {
+        // A period is kept for all bytes of a word together.
+        let kept = if thread::is_since(known, thread.key) { known & BYTES } else { 0 };
+        own.store(thread.key | LATE | known & FOREIGN | kept | bytes, Ordering::Relaxed);
+        remember(thread, Access::Read, address, size, place);
+    }
+}
+
+/// Whether no other thread has written these bytes in a way that matters to a read, as far as its word is its own.
+#[inline(always)]
+fn is_quiet_read(thread: &Thread, known: u64, bytes: u64, address: usize, size: usize) -> bool {
+    if (address & 7) + size > 8 || known != 0 && !thread::is_since(known, thread.birth) {
+        return false;
+    }
+    (0..PLANES).all(|index| {
+        // SAFETY: reserved memory.
+        let written = unsafe { write_word(plane_of_writes(index), address) }.load(Ordering::Relaxed);
+        written & (bytes | PAST | FOREIGN) == 0
+            || thread::is_since(written, thread.birth)
+            || written & (bytes | FOREIGN) == 0 && has_heard(thread, written)
+    })
+}
+
+/// Whether the thread comes after what another's word tells of.
+#[inline(always)]
+fn has_heard(thread: &Thread, other: u64) -> bool {
+    let by_creator = other >= thread.parent_birth && other < thread.parent_last;
+    let heard = thread.heard[thread::index_of(other) % HEARD];
+    by_creator || thread::index_of(heard) == thread::index_of(other) && heard >= other & WHEN
+}
+
+/// A write that no record of this period covers. If one of an earlier period does, it is late; but another thread may have noted a
+/// late read at the same moment as that one was made, so the others' words are looked at.
+#[inline(never)]
+fn write_late(address: usize, size: usize, place: usize) {
+    let Some(thread) = thread::current() else { return record(Access::Write, address, size, place) };
+    let bytes = bytes_of(address, size);
+    let (reads, writes) = (Access::Read.own(thread, address), Access::Write.own(thread, address));
+    let known = writes.load(Ordering::Relaxed);
+    if !thread::is_since(known, thread.birth) || known & BYTES != bytes {
+        return record(Access::Write, address, size, place);
+    }
+    let mine = thread.plane;
+    let others = (0..PLANES).map(plane).filter(|&other| other != mine);
+    // SAFETY: reserved planes.
+    let mut conflicts = others.map(|other| unsafe { word(other, address) }.load(Ordering::Relaxed) & bytes);
+    if conflicts.any(|conflict| conflict != 0) {
+        return record(Access::Write, address, size, place);
+    }
+    if thread.ignoring != 0 {
+        return;
+    }
+    writes.store(thread.key | LATE | known & (PAST | FOREIGN) | bytes, Ordering::Relaxed);
+    let read = reads.load(Ordering::Relaxed);
+    if !thread::is_since(read, thread.key) || !read & bytes != 0 {
+        // What it covers besides is given up, unless it is of this period.
+        let kept = if thread::is_since(read, thread.key) { read & BYTES } else { 0 };
+        reads.store(thread.key | LATE | kept | read & FOREIGN | bytes, Ordering::Relaxed);
+    }
+    remember(thread, Access::Write, address, size, place);
+}
+
+/// Keeps what is needed to record a late access after all.
+#[inline(always)]
+fn remember(thread: &mut Thread, access: Access, address: usize, size: usize, place: usize) {
+    thread.recent[(address >> 3) % RECENT] = (address & !7, place);
+    let count = thread.bare_count as usize;
+    if count < BARE && thread.locks == 0 && thread.depth > 0 {
+        let (key, writes) = (thread.key, access == Access::Write);
+        thread.bare[count] = Bare { address, place, key, size: size as u32, writes };
+        thread.bare_count += 1;
+    }
+}
+
+/// Before the thread receives something, or leaves a block in which something is recorded: late accesses that no lock
+/// protected, and that may race, are recorded while they can be.
+#[inline]
+pub(crate) fn record_bare(thread: &mut Thread) {
+    if thread.bare_count > 0 {
+        record_some_bare(thread);
+    }
+}
+
+#[inline(never)]
+fn record_some_bare(thread: &mut Thread) {
+    for i in 0..thread.bare_count as usize {
+        let Bare { address, place, key, size, writes } = thread.bare[i];
+        let stripe = stripe(address);
+        // Another stripe may be held, so there is no waiting.
+        if key < thread.received || !stripe.try_lock() {
+            continue;
+        }
+        let access = if writes { Access::Write } else { Access::Read };
+        let own = access.own(thread, address);
+        let known = own.load(Ordering::Relaxed);
+        if known & (WHEN | LATE) == key | LATE && !known & bytes_of(address, size as usize) == 0 {
+            own.store(known & !LATE, Ordering::Relaxed);
+            stream::record(thread, access.kind(), size as u8, address as u64, place);
+        }
+        stripe.unlock();
+    }
+    thread.bare_count = 0;
+}
+
+/// An access of any length. Large ones are many of small ones.
+#[inline(never)]
+pub(crate) fn access_range(access: Access, address: usize, size: usize, place: usize) {
+    let end = address.wrapping_add(size);
+    let mut at = address;
+    while at < end {
+        let length = (8 - (at & 7)).min(end - at);
+        self::access(access, at, length, place);
+        at += length;
+    }
+}
+
+/// The slow path of [`access`]; may cross words.
+#[cold]
+#[inline(never)]
+fn record(access: Access, address: usize, size: usize, place: usize) {
+    if (address & 7) + size > 8 {
+        return access_range(access, address, size, place);
+    }
+    let Some(thread) = Thread::recording() else { return };
+    if !enter(thread) {
+        return;
+    }
+    let stripe = stripe(address);
+    stripe.lock();
+    match take_over(thread, access, address, size) {
+        Need::None => {}
+        Need::Late => mark_late(thread, access, address, size, place),
+        Need::Record => stream::record(thread, access.kind(), size as u8, address as u64, place),
+    }
+    stripe.unlock();
+    thread.busy = 0;
+}
+
+/// The runtime is at work from here on, unless it is already, or wants to know nothing.
+#[inline(always)]
+pub(crate) fn enter(thread: &mut Thread) -> bool {
+    if thread.busy != 0 {
+        stream::count_lost_in_handler();
+        return false;
+    }
+    if thread.ignoring != 0 {
+        return false;
+    }
+    thread.busy = 1;
+    true
+}
+
+#[inline(always)]
+pub(crate) fn stripe(address: usize) -> &'static Spin {
+    &STRIPE_LOCKS[(address >> 3) % STRIPES]
+}
+
+/// Under the lock of the stripe: what becomes of an access. It is noted, and what conflicts with it in the words of
+/// others is no longer.
+#[inline(always)]
+pub(crate) fn take_over(thread: &mut Thread, access: Access, address: usize, size: usize) -> Need {
+    let bytes = bytes_of(address, size);
+    let own = access.own(thread, address).load(Ordering::Relaxed);
+    let covered_once = thread::is_since(own, thread.birth) && !own & bytes == 0;
+    if covered_once && thread::is_since(own, thread.key) && own & LATE == 0 {
+        return Need::None;
+    }
+    let (mut receives, mut conflicts) = (false, false);
+    for index in 0..PLANES {
+        let taken = take_from(thread, access, index, address, bytes);
+        receives |= taken.receives;
+        conflicts |= taken.conflicts;
+    }
+    receives &= !covered_once;
+    if receives {
+        record_bare(thread);
+        thread.receive();
+    }
+    note(thread, Access::Read, address, bytes);
+    if access == Access::Write {
+        note(thread, Access::Write, address, bytes);
+    }
+    // Where no lock is held, the two may race, and then nothing else may tell their order.
+    if receives || conflicts && thread.locks == 0 { Need::Record } else { Need::Late }
+}
+
+/// What was found in another group's words.
+#[derive(Default)]
+struct Taken {
+    /// The access receives something that its thread had not heard of.
+    receives: bool,
+    /// It conflicts with something.
+    conflicts: bool,
+}
+
+/// What an access needs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// Nothing: it is covered.
+    None,
+    /// A record only if another thread asks for it.
+    Late,
+    /// A record.
+    Record,
+}
+
+/// Marks an access as late that was just noted as recorded.
+#[inline(always)]
+fn mark_late(thread: &mut Thread, access: Access, address: usize, size: usize, place: usize) {
+    let (reads, writes) = (Access::Read.own(thread, address), Access::Write.own(thread, address));
+    for (own, concerned) in [(reads, true), (writes, access == Access::Write)] {
+        if concerned {
+            own.store(own.load(Ordering::Relaxed) | LATE, Ordering::Relaxed);
+        }
+    }
+    remember(thread, access, address, size, place);
+}
+
+/// Takes from another group's words what conflicts with an access.
+fn take_from(thread: &mut Thread, access: Access, index: usize, address: usize, bytes: u64) -> Taken {
+    let birth = thread.birth;
+    let not_mine = |word: &AtomicU64| {
+        let word = word.load(Ordering::Relaxed);
+        if thread::is_since(word, birth) { 0 } else { word }
+    };
+    // SAFETY: reserved planes.
+    let (reads, writes) =
+        unsafe { (word(plane(index), address), write_word(plane_of_writes(index), address)) };
+    let is_own_group = plane(index) == thread.plane;
+    let written = not_mine(writes);
+    // Reads do not conflict with each other, and looking for them costs a cache miss per group.
+    let look_at_reads = access == Access::Write || is_own_group || written & LATE != 0;
+    let read = if look_at_reads { not_mine(reads) } else { 0 };
+    if read | written == 0 {
+        return Taken::default();
+    }
+    let conflicts = written & bytes != 0 || access == Access::Write && read & bytes != 0;
+    if is_own_group {
+        // This thread needs the words for itself: what is late in them is recorded while it can be.
+        for (word, access) in [(written, Access::Write), (read, Access::Read)] {
+            if word & LATE != 0 {
+                act_for(word, access, address, word & BYTES);
+            }
+        }
+    }
+    let mut receives = written & (bytes | PAST | FOREIGN) != 0 && is_news(thread, written);
+    let conflict = written & bytes;
+    if conflict != 0 {
+        let late = written & LATE != 0 && act_for(written, Access::Write, address, conflict);
+        if !late && access == Access::Write && read & LATE != 0 {
+            act_for(read, Access::Read, address, read & bytes);
+        }
+        writes.store(
+            match access {
+                Access::Read => written & !bytes | PAST,
+                Access::Write => left(written, bytes),
+            },
+            Ordering::Relaxed,
+        );
+    } else if access == Access::Write && read & LATE != 0 {
+        act_for(read, Access::Read, address, read & bytes);
+    }
+    if access == Access::Write && read & (bytes | FOREIGN) != 0 {
+        receives |= is_news(thread, read);
+        reads.store(left(read, bytes), Ordering::Relaxed);
+    }
+    Taken { receives, conflicts }
+}
+
+/// What a write leaves of another's word. All that came before comes before the write now, and who comes after the
+/// write need not know it; a write of the whole word leaves nothing at all.
+#[inline(always)]
+fn left(word: u64, bytes: u64) -> u64 {
+    let left = word & !bytes;
+    if bytes == BYTES || left & (BYTES | PAST | FOREIGN) == 0 { 0 } else { left }
+}
+
+/// Whether the thread has not heard of the period that another's word tells of, nor comes after it by its creation.
+/// Now it has.
+#[inline(always)]
+fn is_news(thread: &mut Thread, other: u64) -> bool {
+    let by_creator = other >= thread.parent_birth && other < thread.parent_last;
+    if by_creator && other & FOREIGN == 0 {
+        return false;
+    }
+    let when = other & WHEN;
+    let heard = &mut thread.heard[thread::index_of(other) % HEARD];
+    if thread::index_of(*heard) == thread::index_of(when) && *heard >= when && other & FOREIGN == 0 {
+        return false;
+    }
+    *heard = when;
+    true
+}
+
+/// Notes an access as recorded in the thread's own word.
+#[inline(always)]
+fn note(thread: &Thread, access: Access, address: usize, bytes: u64) {
+    let own = access.own(thread, address);
+    let known = own.load(Ordering::Relaxed);
+    let mut noted = thread.key | bytes;
+    if thread::is_since(known, thread.birth) {
+        noted |= known & (PAST | FOREIGN);
+        if access == Access::Write && known & BYTES != 0 {
+            noted |= PAST;
+        }
+        if thread::is_since(known, thread.key) {
+            let others = known & BYTES & !bytes;
+            noted |= others | if others == 0 { 0 } else { known & LATE };
+        }
+    } else if known != 0 {
+        noted |= FOREIGN;
+    }
+    own.store(noted, Ordering::Relaxed);
+}
+
+/// Records a late access on behalf of the thread that made it, if that is still where it was. True if so.
+///
+/// The other thread goes on meanwhile, so what is read here may be torn. It is believed only if nothing has changed
+/// before and after. Should the other thread make the same announcement at this moment, that begins another instance
+/// of the block: every record says how many blocks are open around it, so that nothing worse can come of it.
+#[cold]
+#[inline(never)]
+fn act_for(late: u64, access: Access, address: usize, bytes: u64) -> bool {
+    if bytes == 0 {
+        return false;
+    }
+    let when = late & WHEN;
+    let other = thread::of_index(thread::index_of(late));
+    if other.is_null() {
+        return false;
+    }
+    /// How far down the blocks are looked through for the one of the access.
+    const DEPTH: usize = 64;
+    // SAFETY: what is known about threads lives for ever; every field is read on its own, as it is at some moment.
+    unsafe {
+        let now = || {
+            let read = |field: *const u64| field.read_volatile();
+            (
+                read(&raw const (*other).newest),
+                read((&raw const (*other).depth).cast()),
+                read(&raw const (*other).key),
+            )
+        };
+        let before = now();
+        let (_, depth, key) = before;
+        let depth = (depth as usize).min(FRAMES);
+        let frames = (*other).frames;
+        let open = if key == when {
+            Some(depth)
+        } else {
+            (depth.saturating_sub(DEPTH)..depth).rev().find(|&i| (*frames.add(i)).key == when)
+        };
+        let announced = (&raw const (*other).announced).read_volatile();
+        let received = (&raw const (*other).received).read_volatile();
+        let birth = (&raw const (*other).birth).read_volatile();
+        let Some(open) = open.filter(|&open| announced <= open) else { return false };
+        if received > when || birth > when || now() != before {
+            return false;
+        }
+        let (at, place) = (&raw const (*other).recent[(address >> 3) % RECENT]).read_volatile();
+        let late = Late {
+            serial: (*other).serial,
+            frames,
+            announced,
+            open,
+            kind: access.kind(),
+            place: if at == address & !7 { place } else { 0 },
+        };
+        stream::record_late(&late, address & !7, bytes as u8);
+        if open > announced {
+            let said = ((*frames.add(open - 1)).entered, open);
+            (&raw const (*other).announced_by_other).cast_mut().write_volatile(said);
+        }
+    }
+    true
+}
+
+/// Memory begins a new life: no word speaks of it any more.
+pub(crate) fn forget(address: usize, bytes: usize) {
+    const PAGE: usize = 4096;
+    const LARGE: usize = 16 * PAGE;
+    let (start, end) = (address & !7, (address + bytes + 7) & !7);
+    if bytes < LARGE {
+        return clear(start, end);
+    }
+    let (first_page, last_page) = ((start + PAGE - 1) & !(PAGE - 1), end & !(PAGE - 1));
+    clear(start, first_page);
+    clear(last_page, end);
+    for index in 0..PLANES {
+        // SAFETY: a reserved plane.
+        let words = unsafe { word(plane(index), first_page) };
+        sys::forget_pages(&raw const *words as usize, last_page - first_page);
+    }
+    // SAFETY: reserved memory.
+    let words = unsafe { write_word(plane_of_writes(0), first_page) };
+    sys::forget_pages(&raw const *words as usize, (last_page - first_page) * PLANES);
+}
+
+fn clear(from: usize, to: usize) {
+    for address in (from..to).step_by(8) {
+        for word in words(address) {
+            if word.load(Ordering::Relaxed) != 0 {
+                word.store(0, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// All words for an address.
+fn words(address: usize) -> impl Iterator<Item = &'static AtomicU64> {
+    // SAFETY: reserved planes.
+    (0..PLANES * 2).map(move |i| unsafe {
+        if i < PLANES { word(plane(i), address) } else { write_word(plane_of_writes(i), address) }
+    })
+}
+
+/// Whether any thread has accessed this memory, or it is too long to look.
+pub(crate) fn is_known(address: usize, bytes: usize) -> bool {
+    const LONG: usize = 1 << 16;
+    bytes >= LONG
+        || (address & !7..address + bytes)
+            .step_by(8)
+            .any(|address| words(address).any(|word| word.load(Ordering::Relaxed) != 0))
+}
+
+/// In a new process: nobody holds a stripe.
+pub(crate) fn reset_locks() {
+    STRIPE_LOCKS.iter().for_each(Spin::reset);
+}

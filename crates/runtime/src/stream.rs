@@ -1,0 +1,213 @@
+//! Puts records into the ring that the command reads. See `crates/ring`.
+//!
+//! Blocks are announced late: when something is recorded inside. A block in which nothing is recorded is never
+//! heard of, which changes no verdict, because the begin and the end of a block are ordered with nothing
+//! but their own thread. For the same reason nobody says when a block ends: every record tells how many blocks that
+//! were announced are still open.
+
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::ring::{Block, CAPACITY, COUNTERS, HEADER_BYTES, Header, Kind, LOW, Slot};
+use crate::sys;
+use crate::thread::{FRAMES, Frame, Thread};
+
+/// The ring; null while nobody wants records.
+static RING: AtomicPtr<Header> = AtomicPtr::new(core::ptr::null_mut());
+
+/// How long to sleep while the ring is full, in microseconds, and after how many sleeps to ask whether anybody
+/// reads it at all.
+const NAP: usize = 50;
+const NAPS_BETWEEN_DOUBTS: u32 = 1000;
+
+/// Where records go from now on; null for nowhere.
+pub(crate) fn open(ring: *mut Header) {
+    RING.store(ring, Ordering::Release);
+}
+
+/// The ring, if there is one.
+#[inline(always)]
+pub(crate) fn header() -> Option<&'static Header> {
+    // SAFETY: a ring stays mapped for ever.
+    unsafe { RING.load(Ordering::Acquire).as_ref() }
+}
+
+/// Records something that `thread` does.
+#[inline]
+pub(crate) fn record(thread: &mut Thread, kind: Kind, size: u8, operand: u64, place: usize) {
+    let Some(header) = header() else { return };
+    let (depth, block) = announce(header, thread);
+    let what = (kind as u64) << 56 | u64::from(size) << 48 | operand & LOW;
+    put(header, thread.serial, what, place_word(depth, place), block);
+    header.seen[thread.index as usize % COUNTERS].store(thread.seen, Ordering::Relaxed);
+}
+
+/// Records something that needs a second operand and is not about any block.
+pub(crate) fn record_pair(thread: &mut Thread, kind: Kind, first: u64, second: u64) {
+    let Some(header) = header() else { return };
+    put(header, thread.serial, (kind as u64) << 56 | first & LOW, 0, second);
+}
+
+/// Records a label's text.
+pub(crate) fn record_label(thread: &mut Thread, hash: u64, text: &[u8]) {
+    let Some(header) = header() else { return };
+    let mut rest = text;
+    loop {
+        let length = rest.len().min(16);
+        let mut part = [0; 16];
+        part[..length].copy_from_slice(&rest[..length]);
+        rest = &rest[length..];
+        let what = (Kind::Label as u64) << 56 | (length as u64) << 48 | hash & LOW;
+        let (a, b) = part.split_at(8);
+        let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        put(header, thread.serial, what, word(a), word(b));
+        if length < 16 {
+            return;
+        }
+    }
+}
+
+/// Announces all open blocks that were not, and returns the innermost of them for the record at hand, with how many
+/// are announced around it.
+#[inline(always)]
+fn announce(header: &Header, thread: &mut Thread) -> (usize, u64) {
+    let open = thread.depth.min(FRAMES);
+    if thread.announced == open {
+        return (open, 0);
+    }
+    let mut announced = core::mem::replace(&mut thread.announced, open);
+    // SAFETY: another thread writes it, and what it says is checked before it is believed.
+    let (entered, by_other) = unsafe { (&raw const thread.announced_by_other).read_volatile() };
+    if by_other > announced && by_other <= open {
+        // SAFETY: the first `open` frames are there.
+        let innermost = unsafe { (*thread.frames.add(by_other - 1)).entered };
+        if innermost == entered {
+            announced = by_other;
+        }
+    }
+    announce_some(header, thread.serial, thread.frames, announced, open)
+}
+
+#[inline(never)]
+fn announce_some(
+    header: &Header,
+    serial: u32,
+    frames: *const Frame,
+    announced: usize,
+    open: usize,
+) -> (usize, u64) {
+    for depth in announced..open {
+        // SAFETY: there is room for so many frames, and whoever calls knows that these are there.
+        let frame = unsafe { *frames.add(depth) };
+        if depth + 1 == open && !needs_place(&frame, depth) {
+            return (depth, frame.block);
+        }
+        put(header, serial, 0, place_word(depth, frame.place), frame.block);
+    }
+    (open, 0)
+}
+
+/// An access that another thread has made without a record, in a block that it has not left. See `shadow.rs`.
+pub(crate) struct Late {
+    /// The other thread.
+    pub(crate) serial: u32,
+    pub(crate) frames: *const Frame,
+    /// How many of its blocks were announced, and how many were open at the access.
+    pub(crate) announced: usize,
+    pub(crate) open: usize,
+    pub(crate) kind: Kind,
+    pub(crate) place: usize,
+}
+
+/// Records it now, for the bytes of a word that are in the mask.
+pub(crate) fn record_late(late: &Late, word: usize, bytes: u8) {
+    let Some(header) = header() else { return };
+    let (mut depth, mut block) = announce_some(header, late.serial, late.frames, late.announced, late.open);
+    let mut rest = bytes;
+    while rest != 0 {
+        let offset = rest.trailing_zeros();
+        let size = (!(rest >> offset)).trailing_zeros();
+        let operand = word as u64 + u64::from(offset);
+        let what = (late.kind as u64) << 56 | u64::from(size) << 48 | operand & LOW;
+        put(header, late.serial, what, place_word(depth, late.place), block);
+        (depth, block) = (late.open, 0);
+        rest &= !((((1u32 << size) - 1) << offset) as u8);
+    }
+}
+
+/// Whether a block is announced with its own place: where an annotation stands, and where the outermost functions
+/// are called, of which the function that the thread was made for may be inlined and have no hooks.
+fn needs_place(frame: &Frame, depth: usize) -> bool {
+    const OUTERMOST: usize = 3;
+    let flavour = frame.block >> 48;
+    flavour == Block::Label as u64 || flavour == Block::Inside as u64 && depth < OUTERMOST
+}
+
+/// How many blocks are announced, and a place.
+#[inline(always)]
+fn place_word(depth: usize, place: usize) -> u64 {
+    (depth as u64) << 48 | place as u64 & LOW
+}
+
+#[inline(always)]
+fn put(header: &Header, serial: u32, what: u64, place: u64, block: u64) {
+    let number = header.head.0.fetch_add(1, Ordering::Relaxed);
+    if number >= header.tail.0.load(Ordering::Acquire) + CAPACITY && !wait_for_room(header, number) {
+        return;
+    }
+    // SAFETY: the slots follow the header, and the number is taken modulo how many there are.
+    let slot = unsafe {
+        let slots = (&raw const *header).byte_add(HEADER_BYTES).cast::<Slot>();
+        &*slots.add((number % CAPACITY) as usize)
+    };
+    slot.what.store(what, Ordering::Relaxed);
+    slot.place.store(place, Ordering::Relaxed);
+    slot.block.store(block, Ordering::Relaxed);
+    slot.turn.store((number / CAPACITY + 1) << 32 | u64::from(serial), Ordering::Release);
+}
+
+/// False if nobody reads any more: then nothing is recorded any more, and the program goes on.
+#[cold]
+#[inline(never)]
+fn wait_for_room(header: &Header, number: u64) -> bool {
+    let mut naps = 0;
+    while number >= header.tail.0.load(Ordering::Acquire) + CAPACITY {
+        let reader = header.reader.load(Ordering::Acquire);
+        let in_doubt = naps == NAPS_BETWEEN_DOUBTS;
+        if header.closed.load(Ordering::Acquire) != 0 || in_doubt && reader != 0 && !sys::exists(reader) {
+            open(core::ptr::null_mut());
+            return false;
+        }
+        naps = if in_doubt { 0 } else { naps + 1 };
+        sys::sleep(NAP);
+    }
+    true
+}
+
+/// An access in a signal handler that interrupted the runtime.
+#[cold]
+pub(crate) fn count_lost_in_handler() {
+    if let Some(header) = header() {
+        header.lost_in_handlers.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A thread that cannot be recorded.
+#[cold]
+pub(crate) fn count_lost_thread() {
+    if let Some(header) = header() {
+        header.lost_threads.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A join of a thread that started unseen.
+#[cold]
+pub(crate) fn count_unknown_join() {
+    if let Some(header) = header() {
+        header.unknown_joins.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// What threads that had this counter before have seen.
+pub(crate) fn seen_before(counter: usize) -> u64 {
+    header().map_or(0, |header| header.seen[counter].load(Ordering::Relaxed))
+}

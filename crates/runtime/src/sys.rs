@@ -1,0 +1,90 @@
+//! System calls without libc: they leave `errno` alone, cannot be interposed, and work at any time.
+
+use core::arch::asm;
+
+pub(crate) const READ: usize = 0;
+pub(crate) const WRITE: usize = 1;
+pub(crate) const CLOSE: usize = 3;
+pub(crate) const MMAP: usize = 9;
+pub(crate) const SCHED_YIELD: usize = 24;
+pub(crate) const MADVISE: usize = 28;
+pub(crate) const NANOSLEEP: usize = 35;
+pub(crate) const GETPID: usize = 39;
+pub(crate) const KILL: usize = 62;
+pub(crate) const FTRUNCATE: usize = 77;
+pub(crate) const RENAME: usize = 82;
+pub(crate) const UNLINK: usize = 87;
+pub(crate) const OPEN: usize = 2;
+pub(crate) const FALLOCATE: usize = 285;
+
+const ESRCH: isize = -3;
+
+/// Any system call. A negative result is an error number.
+#[inline]
+pub(crate) fn call(number: usize, arguments: [usize; 6]) -> isize {
+    let result: isize;
+    let [a, b, c, d, e, f] = arguments;
+    // SAFETY: the kernel changes the result and the two named registers only; what it does to memory is the
+    // concern of the callers below.
+    unsafe {
+        asm!("syscall", inlateout("rax") number => result, in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d,
+            in("r8") e, in("r9") f, lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    result
+}
+
+/// Fresh zeroed memory that takes room only where it is touched; null if there is none.
+pub(crate) fn reserve(bytes: usize) -> *mut u8 {
+    reserve_at(0, bytes)
+}
+
+/// The same, at an address if that is free.
+pub(crate) fn reserve_at(address: usize, bytes: usize) -> *mut u8 {
+    const PRIVATE_ANONYMOUS_NORESERVE: usize = 0x4022;
+    map(address, bytes, PRIVATE_ANONYMOUS_NORESERVE, usize::MAX)
+}
+
+/// A file's memory, shared with whoever else maps it; null if that cannot be.
+pub(crate) fn map_shared(file: usize, bytes: usize) -> *mut u8 {
+    map(0, bytes, 1, file)
+}
+
+fn map(address: usize, bytes: usize, flags: usize, file: usize) -> *mut u8 {
+    const READ_WRITE: usize = 3;
+    let address = call(MMAP, [address, bytes, READ_WRITE, flags, file, 0]);
+    if (-4095..0).contains(&address) { core::ptr::null_mut() } else { address as *mut u8 }
+}
+
+/// Forgets what is in whole pages, which read as zeros afterwards.
+pub(crate) fn forget_pages(address: usize, bytes: usize) {
+    const DONT_NEED: usize = 4;
+    call(MADVISE, [address, bytes, DONT_NEED, 0, 0, 0]);
+}
+
+/// Lets others run.
+pub(crate) fn pause() {
+    call(SCHED_YIELD, [0; 6]);
+}
+
+/// Sleeps for some microseconds.
+pub(crate) fn sleep(microseconds: usize) {
+    let time = [0usize, microseconds * 1000];
+    call(NANOSLEEP, [time.as_ptr() as usize, 0, 0, 0, 0, 0]);
+}
+
+/// This process.
+pub(crate) fn process() -> u32 {
+    call(GETPID, [0; 6]) as u32
+}
+
+/// Whether a process exists.
+pub(crate) fn exists(process: u32) -> bool {
+    call(KILL, [process as usize, 0, 0, 0, 0, 0]) != ESRCH
+}
+
+/// One line on standard error.
+pub(crate) fn complain(message: &str) {
+    for part in ["atomvet: ", message, "\n"] {
+        call(WRITE, [2, part.as_ptr() as usize, part.len(), 0, 0, 0]);
+    }
+}

@@ -1,0 +1,391 @@
+//! What is known about the running thread, in thread-local memory that costs one instruction to reach.
+//!
+//! `thread_local!` in a shared library calls a function per access, 1.7 ns; the initial-exec model, which is
+//! right for a library that is there from the start, needs no call. Stable Rust has no switch for it, so the
+//! variable is defined in assembler.
+//!
+//! # Periods
+//!
+//! Whether an access needs a record depends on what the thread has recorded *in this period*. A period starts
+//! when a block begins and when the thread receives something from another (a lock, a join, a value that
+//! another wrote). When a block ends, the period of the block around it is current again, unless something
+//! was received meanwhile: what the inner block recorded was recorded inside the outer one as well. So an
+//! access is covered by any record of the thread whose period is *at least* the current one; see `shadow.rs`.
+//!
+//! ```text
+//! key   = index of the thread (14 bits) | period (32) | flags and bytes (18), all zero
+//! ```
+//!
+//! Numbers of periods never come back: an index that is given to a new thread counts on, and one that is used up
+//! is retired.
+
+use core::arch::{asm, global_asm};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use crate::ring::COUNTERS;
+use crate::{process, shadow, stream, sys};
+
+/// Everything the runtime keeps per thread. Lives as long as the process: other threads may look at it, and its next
+/// owner is the next thread of the same index.
+#[repr(C)]
+pub(crate) struct Thread {
+    /// Records of at least this key are of the current period of the current block.
+    pub(crate) key: u64,
+    /// The first key of this thread: smaller ones were another's of the same index.
+    pub(crate) birth: u64,
+    /// Where the filter keeps this thread's reads, and its writes.
+    pub(crate) plane: usize,
+    pub(crate) write_plane: usize,
+    /// Accesses seen.
+    pub(crate) seen: u64,
+    /// The open blocks: `depth` of them, but no more than [`FRAMES`] are kept.
+    pub(crate) frames: *mut Frame,
+    pub(crate) depth: usize,
+    /// How many of the open blocks, from the outermost, have been announced in a record.
+    pub(crate) announced: usize,
+    /// What another thread has announced on behalf of this one: so many blocks, the innermost of which has this key.
+    pub(crate) announced_by_other: (u64, usize),
+    /// The largest key in use.
+    pub(crate) newest: u64,
+    /// The key of the period that began when the thread last received something.
+    pub(crate) received: u64,
+    /// Keys of the creating thread up to the creation: all of this comes before this thread.
+    pub(crate) parent_birth: u64,
+    pub(crate) parent_last: u64,
+    /// The number of this thread in the records.
+    pub(crate) serial: u32,
+    /// The number of this thread in the filter.
+    pub(crate) index: u32,
+    /// The runtime is at work in this thread: what a signal handler does now is not recorded.
+    pub(crate) busy: u32,
+    /// Accesses are not to be recorded: hint reads, annotations.
+    pub(crate) ignoring: u32,
+    /// Whether a block of it was announced that may have no events.
+    pub(crate) introduced: u32,
+    /// How often the destructor of this thread was put off.
+    pub(crate) farewells: u32,
+    /// The thread's own stack.
+    pub(crate) stack_low: usize,
+    pub(crate) stack_high: usize,
+    /// How many locks the thread holds.
+    pub(crate) locks: u32,
+    /// Late accesses that no lock protected, since the thread last received something; see `shadow.rs`.
+    pub(crate) bare: [Bare; BARE],
+    pub(crate) bare_count: u32,
+    /// Per thread that this one has received something from, the last key it heard of.
+    pub(crate) heard: [u64; HEARD],
+    /// Where the latest accesses were that have no record of their own, by address.
+    pub(crate) recent: [(usize, usize); RECENT],
+}
+
+/// A late access.
+#[derive(Clone, Copy)]
+pub(crate) struct Bare {
+    pub(crate) address: usize,
+    pub(crate) place: usize,
+    pub(crate) key: u64,
+    pub(crate) size: u32,
+    pub(crate) writes: bool,
+}
+
+/// How many late accesses are kept to be recorded before something is received.
+pub(crate) const BARE: usize = 8;
+/// How many threads are told apart in what was heard.
+pub(crate) const HEARD: usize = 64;
+/// How many places of accesses without a record are remembered.
+pub(crate) const RECENT: usize = 256;
+
+/// An open block.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Frame {
+    /// As in a record's `block`.
+    pub(crate) block: u64,
+    /// The stack pointer where it was entered.
+    pub(crate) stack: usize,
+    /// For an annotation, where it stands; for a function, where it returns to, if known.
+    pub(crate) place: usize,
+    /// The key to go back to when it ends.
+    pub(crate) key: u64,
+    /// The first key inside: no other block has the same.
+    pub(crate) entered: u64,
+    /// How many accesses were in `bare` when it was entered.
+    pub(crate) bare_count: u32,
+}
+
+/// How deep calls are followed; what is deeper belongs to the deepest.
+pub(crate) const FRAMES: usize = 0xffff;
+
+/// The step from one period to the next.
+pub(crate) const STEP: u64 = 1 << 18;
+pub(crate) const INDEX_SHIFT: u32 = 50;
+const INDEXES: usize = 1 << 14;
+
+global_asm!(
+    ".section .tbss.atomvet_thread,\"awT\",@nobits",
+    ".balign 16",
+    ".globl atomvet_thread",
+    ".hidden atomvet_thread",
+    ".type atomvet_thread,@object",
+    ".size atomvet_thread,16",
+    "atomvet_thread:",
+    ".zero 16",
+    ".text",
+);
+
+/// The running thread's own words.
+#[repr(C)]
+struct Local {
+    /// What is known about it; null before its first event and after its last.
+    thread: *mut Thread,
+    /// It was given up, or is over: nothing it does is recorded.
+    silent: bool,
+}
+
+#[inline(always)]
+fn local() -> *mut Local {
+    let local: *mut Local;
+    // SAFETY: the address of a thread-local variable in the initial-exec model, as the ABI says.
+    unsafe {
+        asm!("mov {0}, qword ptr fs:[0]", "add {0}, qword ptr [rip + atomvet_thread@GOTTPOFF]", out(reg) local,
+            options(nostack, readonly, pure));
+    }
+    local
+}
+
+/// The running thread, if it has had an event.
+#[inline(always)]
+pub(crate) fn current() -> Option<&'static mut Thread> {
+    let thread: *mut Thread;
+    // SAFETY: as in `local`. What it points to lives for ever, and no two references to it are used at the same time
+    // but by signal handlers, which `busy` keeps out.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + atomvet_thread@GOTTPOFF]", "mov {0}, qword ptr fs:[{0}]", out(reg) thread,
+            options(nostack, readonly, pure));
+        thread.as_mut()
+    }
+}
+
+/// What is known about the thread of an index, now or once.
+pub(crate) fn of_index(index: usize) -> *const Thread {
+    THREADS[index].load(Ordering::Acquire)
+}
+
+static THREADS: [AtomicPtr<Thread>; INDEXES] = [const { AtomicPtr::new(core::ptr::null_mut()) }; INDEXES];
+
+static NEXT_SERIAL: AtomicU32 = AtomicU32::new(0);
+
+/// Indexes that were given back, as a stack of numbers above 0.
+static FREE_INDEXES: crate::lock::Guarded<Indexes> =
+    crate::lock::Guarded::new(Indexes { free: [0; INDEXES], count: 0, fresh: 1 });
+
+struct Indexes {
+    free: [u16; INDEXES],
+    count: usize,
+    /// The first index that was never given out. 0 is nobody's.
+    fresh: usize,
+}
+
+/// Per index, the last key that was used.
+static LAST_KEYS: [AtomicU64; INDEXES] = [const { AtomicU64::new(0) }; INDEXES];
+
+/// A new number for a thread in the records.
+pub(crate) fn new_serial() -> u32 {
+    NEXT_SERIAL.fetch_add(1, Ordering::Relaxed)
+}
+
+/// The next numbers start over: this is a new process.
+pub(crate) fn restart_serials() {
+    NEXT_SERIAL.store(0, Ordering::Relaxed);
+}
+
+/// What a thread that is being created has to know about its creator.
+#[derive(Clone, Copy)]
+pub(crate) struct Heritage {
+    pub(crate) serial: u32,
+    pub(crate) parent_birth: u64,
+    pub(crate) parent_last: u64,
+}
+
+impl Thread {
+    /// The running thread as one that can record; nothing if it cannot.
+    #[inline]
+    pub(crate) fn recording() -> Option<&'static mut Thread> {
+        match current() {
+            Some(thread) => Some(thread),
+            None => Thread::start(),
+        }
+    }
+
+    /// Makes a thread known at its first event.
+    #[cold]
+    #[inline(never)]
+    fn start() -> Option<&'static mut Thread> {
+        // SAFETY: the memory is this thread's.
+        let local = unsafe { &mut *local() };
+        if local.silent || !process::is_recording() {
+            return None;
+        }
+        // What is called from here on may have hooks itself.
+        local.silent = true;
+        let heritage = Heritage { serial: new_serial(), parent_birth: 0, parent_last: 0 };
+        Thread::start_as(heritage)
+    }
+
+    /// Makes a thread known under a number that was announced.
+    pub(crate) fn start_as(heritage: Heritage) -> Option<&'static mut Thread> {
+        // SAFETY: the memory is this thread's.
+        let local = unsafe { &mut *local() };
+        if let Some(thread) = current() {
+            // A signal handler was faster: it is the same thread all the same.
+            thread.serial = heritage.serial;
+            thread.parent_birth = heritage.parent_birth;
+            thread.parent_last = heritage.parent_last;
+            return Some(thread);
+        }
+        local.silent = true;
+        let index = take_index();
+        let memory = if index == 0 { core::ptr::null_mut() } else { memory_of(index) };
+        if memory.is_null() {
+            stream::count_lost_thread();
+            return None;
+        }
+        let (stack_low, stack_high) = crate::interpose::threads::stack_bounds();
+        // SAFETY: it is this thread's alone now; that of a former owner is over.
+        let thread = unsafe { &mut *memory };
+        thread.serial = heritage.serial;
+        thread.parent_birth = heritage.parent_birth;
+        thread.parent_last = heritage.parent_last;
+        (thread.depth, thread.announced, thread.announced_by_other) = (0, 0, (0, 0));
+        (thread.busy, thread.ignoring, thread.farewells) = (0, 0, 0);
+        (thread.stack_low, thread.stack_high) = (stack_low, stack_high);
+        (thread.locks, thread.bare_count, thread.introduced) = (0, 0, 0);
+        thread.heard = [0; HEARD];
+        thread.be_index(index);
+        thread.seen = stream::seen_before(index % COUNTERS);
+        local.thread = memory;
+        local.silent = false;
+        crate::interpose::threads::say_farewell_later();
+        Some(thread)
+    }
+
+    fn be_index(&mut self, index: usize) {
+        self.index = index as u32;
+        self.newest = LAST_KEYS[index].load(Ordering::Relaxed).max((index as u64) << INDEX_SHIFT);
+        self.newest += STEP;
+        self.key = self.newest;
+        self.received = self.key;
+        self.birth = self.key;
+        self.plane = shadow::plane(index);
+        self.write_plane = shadow::plane_of_writes(index);
+    }
+
+    /// Another period begins.
+    #[inline(always)]
+    pub(crate) fn new_period(&mut self) {
+        self.newest += STEP;
+        self.key = self.newest;
+        if self.newest >> INDEX_SHIFT != u64::from(self.index) {
+            self.use_up_index();
+        }
+    }
+
+    /// The thread has received something from another: what it recorded before covers nothing any more.
+    #[inline(always)]
+    pub(crate) fn receive(&mut self) {
+        self.new_period();
+        self.received = self.key;
+        self.bare_count = 0;
+    }
+
+    /// All periods of an index are over: go on under another, whose memory stays unused.
+    #[cold]
+    #[inline(never)]
+    fn use_up_index(&mut self) {
+        let index = take_index();
+        if index == 0 {
+            // Everything is of one period from now on, which records too little, and that is counted.
+            self.newest -= STEP;
+            self.key = self.newest;
+            stream::count_lost_thread();
+            return;
+        }
+        self.be_index(index);
+        THREADS[index].store(self, Ordering::Release);
+        for i in 0..self.depth.min(FRAMES) {
+            // SAFETY: the first `depth` frames are there.
+            unsafe { (*self.frames.add(i)).key = self.key };
+        }
+    }
+
+    /// The thread is over: its index goes to another.
+    pub(crate) fn end(&mut self) {
+        // SAFETY: the memory is this thread's.
+        let local = unsafe { &mut *local() };
+        local.silent = true;
+        local.thread = core::ptr::null_mut();
+        let index = self.index as usize;
+        LAST_KEYS[index].store(self.newest, Ordering::Relaxed);
+        self.received = u64::MAX;
+        let mut indexes = FREE_INDEXES.lock();
+        let count = indexes.count;
+        indexes.free[count] = index as u16;
+        indexes.count += 1;
+    }
+
+    /// After a fork of the process: the same thread, alone, at the start of a new stream.
+    pub(crate) fn start_over(&mut self) {
+        self.announced = 0;
+        self.serial = new_serial();
+        (self.parent_birth, self.parent_last) = (0, 0);
+        self.receive();
+    }
+}
+
+/// The memory of the threads of an index, which stays for ever.
+fn memory_of(index: usize) -> *mut Thread {
+    let there = THREADS[index].load(Ordering::Acquire);
+    if !there.is_null() {
+        return there;
+    }
+    let memory: *mut Thread = sys::reserve(size_of::<Thread>()).cast();
+    let frames: *mut Frame = sys::reserve(FRAMES * size_of::<Frame>()).cast();
+    if memory.is_null() || frames.is_null() {
+        return core::ptr::null_mut();
+    }
+    // SAFETY: fresh memory of the right size, which nobody else knows.
+    unsafe { (*memory).frames = frames };
+    THREADS[index].store(memory, Ordering::Release);
+    memory
+}
+
+fn take_index() -> usize {
+    let mut indexes = FREE_INDEXES.lock();
+    if indexes.count > 0 {
+        indexes.count -= 1;
+        return usize::from(indexes.free[indexes.count]);
+    }
+    if indexes.fresh == INDEXES {
+        return 0;
+    }
+    indexes.fresh += 1;
+    indexes.fresh - 1
+}
+
+/// Whether `record` is of the same thread as `key` and not of an earlier period. Indexes that share a plane
+/// differ by at least 4, so that no other thread's record comes this close.
+#[inline(always)]
+pub(crate) fn is_since(record: u64, key: u64) -> bool {
+    record.wrapping_sub(key) >> INDEX_SHIFT == 0
+}
+
+/// In a new process: nobody holds anything.
+pub(crate) fn reset_locks() {
+    FREE_INDEXES.reset();
+}
+
+/// Whose a key is.
+#[inline(always)]
+pub(crate) fn index_of(key: u64) -> usize {
+    (key >> INDEX_SHIFT) as usize
+}
