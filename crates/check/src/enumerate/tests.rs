@@ -194,6 +194,6 @@ fn the_search_agrees_with_one_interleaving_after_the_other() {
 fn what_follows_a_barrier_is_no_part_of_what_comes_before_it() {
     // The re-entrant release does nothing but leave the barrier.
     let trace = "0:r(1) 0:barrier(0) 1:acq(2) 1:reacq(2) 1:rmw(1) 1:barrier(0) 1:rerel(2) 1:rel(2)";
-    let truth = enumerate(&crate::notation::parse(trace).0, &Limits::default()).unwrap();
+    let truth = enumerate(&parse(trace).0, &Limits::default()).unwrap();
     assert!(truth.conflict_atomic && truth.view_atomic && truth.violable.is_empty());
 }
