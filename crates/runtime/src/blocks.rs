@@ -127,15 +127,19 @@ fn enter(block: u64, stack: usize, place: usize) {
     }
     let frame = Frame { block, stack, place, key, entered: thread.key, bare_count: thread.bare_count };
     // SAFETY: there is room for so many.
-    let room = unsafe { &mut *thread.frames.add(depth) };
+    let room = unsafe { thread.frames.add(depth) };
     // In this order: another thread that looks at this one now finds the new period in no block yet (`act_for` in
-    // `shadow.rs`); and a signal handler in between may use the room and give it back, which shows in the key.
-    *room = frame;
-    compiler_fence(Ordering::SeqCst);
-    thread.depth = depth + 1;
-    compiler_fence(Ordering::SeqCst);
-    if room.entered != frame.entered {
-        *room = frame;
+    // `shadow.rs`); and a signal handler that came in between has used the room, perhaps when half of the frame was
+    // written. It began a period of its own, which shows in the newest one.
+    // SAFETY: as above; and the thread's own field, which a signal handler may have changed.
+    unsafe {
+        room.write(frame);
+        compiler_fence(Ordering::SeqCst);
+        thread.depth = depth + 1;
+        compiler_fence(Ordering::SeqCst);
+        if (&raw const thread.newest).read_volatile() != frame.entered {
+            room.write_volatile(frame);
+        }
     }
     if depth == 1 && thread.introduced == 0 || !is_known(block) {
         introduce(thread);
