@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use atomvet_check::Config;
+use atomvet_report::model::{self, Report};
 use atomvet_trace::wellformed::Discipline;
 
 use crate::examine::{Examined, Instances, Options, Serial, Verify, Wanted, examine};
@@ -129,10 +130,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         Format::Json => {
             let (traces, status) = traces::each(&args.traces, Again::Yes, |source| {
                 let examined = examine(source, &options)?;
-                let entry = json::TraceEntry::new(&examined, spec.as_ref());
+                let entry = json::trace(&examined, spec.as_ref());
                 Ok((entry, judge(&examined, spec.as_ref())))
             });
-            (json::render(&json::Report { schema: json::SCHEMA, traces })?, status)
+            (model::write(&Report { schema: model::SCHEMA.to_owned(), traces }), status)
         }
     };
     output.write_all_of(&report)?;
