@@ -23,8 +23,6 @@ pub mod sources;
 pub mod visible;
 mod words;
 
-use std::fmt;
-
 use crate::digest::Digest;
 use crate::model::Report;
 use crate::sources::Sources;
@@ -51,6 +49,18 @@ impl Format {
     pub const ALL: &[Format] =
         &[Format::Json, Format::Html, Format::Sarif, Format::Junit, Format::Dot, Format::Perfetto];
 
+    /// As on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Json => "json",
+            Format::Html => "html",
+            Format::Sarif => "sarif",
+            Format::Junit => "junit",
+            Format::Dot => "dot",
+            Format::Perfetto => "perfetto",
+        }
+    }
+
     /// What the names of its files end with.
     pub fn extension(self) -> &'static str {
         match self {
@@ -61,19 +71,6 @@ impl Format {
             Format::Dot => "dot",
             Format::Perfetto => "perfetto.json",
         }
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Format::Json => "json",
-            Format::Html => "html",
-            Format::Sarif => "sarif",
-            Format::Junit => "junit",
-            Format::Dot => "dot",
-            Format::Perfetto => "perfetto",
-        })
     }
 }
 

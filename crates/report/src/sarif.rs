@@ -36,7 +36,11 @@ fn render_within(digest: &Digest, sources: &mut Sources, most: usize, largest: u
     let kept = digest.findings.len().min(most);
     let results = |number: usize, flows: usize, sources: &mut Sources| -> Vec<Value> {
         let findings = digest.findings.iter().take(number).enumerate();
-        findings.map(|(i, finding)| result(finding, &rules, sources, i < flows)).collect()
+        findings
+            .map(|(i, finding)| {
+                result(finding, &rules, sources, if i < flows { Flows::Shown } else { Flows::Cut })
+            })
+            .collect()
     };
     // A half of the code flows at a time, then a half of the results, until it fits.
     let (mut number, mut flows) = (kept, kept);
@@ -53,6 +57,13 @@ fn render_within(digest: &Digest, sources: &mut Sources, most: usize, largest: u
             number /= 2;
         }
     }
+}
+
+/// Whether a result has code flows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flows {
+    Shown,
+    Cut,
 }
 
 /// How many findings are results, and how many of them have code flows.
@@ -131,7 +142,7 @@ fn rule(rule: &rules::Rule) -> Value {
     })
 }
 
-fn result(finding: &Finding, rules: &[rules::Rule], sources: &mut Sources, with_flows: bool) -> Value {
+fn result(finding: &Finding, rules: &[rules::Rule], sources: &mut Sources, flows: Flows) -> Value {
     let mut message = format!(
         "{} ({}). {}: {}.",
         finding.title,
@@ -175,7 +186,7 @@ fn result(finding: &Finding, rules: &[rules::Rule], sources: &mut Sources, with_
     if !related.is_empty() {
         value["relatedLocations"] = json!(related);
     }
-    if with_flows && !finding.scene.rows.is_empty() {
+    if flows == Flows::Shown && !finding.scene.rows.is_empty() {
         value["codeFlows"] = json!([code_flow(finding, sources)]);
     }
     value
