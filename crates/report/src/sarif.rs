@@ -297,3 +297,75 @@ impl Write for Counter {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn many(number: usize) -> Digest {
+        let violation = |i: usize| {
+            let block = json!({"begin_event": 0, "thread": "T", "label": format!("b{i}"), "site": "a.c:1"});
+            json!({
+                "strength": "observed", "block": block, "innermost": true, "transaction": block, "event": 1, "op": "w",
+                "site": "a.c:2", "shape": "lost update", "witness": [], "fingerprint": format!("{i:016x}"), "count": 1,
+                "events": [{"event": 0, "thread": "T", "op": "begin", "on": null, "site": "a.c:1", "block": block}],
+            })
+        };
+        let violations: Vec<Value> = (0..number).map(violation).collect();
+        let checker = json!({
+            "name": "regiontrack", "kind": "observed", "serializable": false, "first_cycle_event": 1,
+            "violations": violations, "stats": {}, "seconds": 0.0, "peak_bytes": 0,
+        });
+        let mut trace = json!({
+            "trace": "t", "repaired": {}, "partial": false, "observed": true, "seconds": 0.0, "checkers": [checker],
+        });
+        let figures = [
+            "events",
+            "threads",
+            "variables",
+            "locks",
+            "blocks",
+            "outermost_blocks",
+            "unary",
+            "transactions",
+            "repairs",
+        ];
+        figures.iter().for_each(|figure| trace[*figure] = json!(1));
+        let report = json!({ "schema": crate::model::SCHEMA, "traces": [trace] });
+        Digest::new(&crate::model::read(&report.to_string()).expect("a report"))
+    }
+
+    /// The number of results, that of those with code flows, and what is said.
+    fn cut(number: usize, most: usize, largest: usize) -> (usize, usize, String) {
+        let text = render_within(&many(number), &mut Sources::none(), most, largest);
+        assert!(compressed(&text) <= largest);
+        let log: Value = serde_json::from_str(&text).expect("JSON");
+        let run = &log["runs"][0];
+        let results = run["results"].as_array().expect("results");
+        let flows = results.iter().filter(|result| result.get("codeFlows").is_some()).count();
+        (results.len(), flows, run["invocations"][0]["toolExecutionNotifications"].to_string())
+    }
+
+    #[test]
+    fn limits_are_kept_and_what_is_cut_is_told() {
+        assert_eq!(cut(30, 30, LARGEST_UPLOAD), (30, 30, "[]".to_owned()));
+        let (results, flows, said) = cut(31, 30, LARGEST_UPLOAD);
+        assert_eq!((results, flows), (30, 30));
+        assert!(said.contains("1 of 31 findings are left out"), "{said}");
+        let (results, flows, said) = cut(500, 500, 18_000);
+        assert!(results == 500 && flows < 500, "{results} {flows}");
+        assert!(said.contains("results have no code flows"), "{said}");
+        let (results, flows, said) = cut(500, 500, 8_000);
+        assert!(results < 500 && flows == 0 && said.contains("are left out"), "{results} {flows} {said}");
+    }
+
+    #[test]
+    fn a_path_is_never_another_kind_of_address() {
+        assert_eq!(uri("src/a b.c"), "src/a%20b.c");
+        assert_eq!(uri("/usr/a.c"), "file:///usr/a.c");
+        assert_eq!(uri("//host/a.c"), "file:///host/a.c");
+        assert_eq!(uri(r"C:\a.c"), "file:///C%3A/a.c");
+        assert_eq!(uri("javascript:alert(1)"), "javascript%3Aalert%281%29");
+        assert_eq!(uri("é"), "%C3%A9");
+    }
+}
