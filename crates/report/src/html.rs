@@ -2,11 +2,12 @@
 //!
 //! The file has the findings as a block of data (numbers and indices into one table of strings) and a script that makes
 //! the overview, the drawings and the excerpts of it as they are asked for: that is what keeps 5,000 findings below 5 MB and
-//! quick to open. The script puts text into the page as text, never as markup, and the data block cannot end early
+//! quick to open; large data is compressed, and the browser unpacks it. The script puts text into the page as text, never as markup, and the data block cannot end early
 //! because it has no `<`; so names from a trace cannot become anything else. Without scripts the page is a plain list.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
+use std::io::Write as _;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -16,10 +17,13 @@ use crate::finding::{Finding, Level, Site};
 use crate::rules;
 use crate::sources::Sources;
 
-/// Once the data is larger, further findings come without details.
-const MOST_DETAILS: usize = 3_600_000;
-/// Once the data is larger, further findings are only counted.
+/// Data up to this size is written as it is, so that people can search in it; more is compressed.
+const MOST_PLAIN_DATA: usize = 1_000_000;
+/// What the data may take in the page.
 const MOST_DATA: usize = 4_300_000;
+/// Once the data, not compressed, is larger, further findings come without details. Those that are known by name only may
+/// take a fifth besides; what is more is only counted. A browser takes this much without effort.
+const MOST_DETAILS: usize = 24_000_000;
 /// Source text in bytes.
 const MOST_SOURCE: usize = 400_000;
 /// Findings in the plain list for browsers without scripts.
@@ -34,8 +38,8 @@ macro_rules! put {
 
 /// The report as a page.
 pub fn render(digest: &Digest, sources: &mut Sources) -> String {
-    let data = Data::new(digest, sources);
-    let (shown, total) = (data.findings.len(), digest.findings.len());
+    let (data, element) = data(digest, sources);
+    let total = digest.findings.len();
     let mut text = String::new();
     let heading = match total {
         0 => "No findings".to_owned(),
@@ -68,10 +72,27 @@ pub fn render(digest: &Digest, sources: &mut Sources) -> String {
         "<footer>Made by atomvet {}. Every finding can be linked to by its fingerprint, which stays the same from run to run.</footer>",
         env!("CARGO_PKG_VERSION")
     );
-    debug_assert!(shown <= total);
-    put!(text, "<script type=\"application/json\" id=\"data\">{}</script>", script_safe(&data));
+    put!(text, "{element}");
     put!(text, "<script>{}</script>\n</body>\n</html>", include_str!("html/script.js").trim_end());
     text
+}
+
+/// The data and the element that holds it: as much of it as fits.
+fn data(digest: &Digest, sources: &mut Sources) -> (Data, String) {
+    let mut most = MOST_DETAILS;
+    loop {
+        let data = Data::new(digest, most, sources);
+        let text = script_safe(&data);
+        let element = if text.len() <= MOST_PLAIN_DATA {
+            format!("<script type=\"application/json\" id=\"data\">{text}</script>")
+        } else {
+            format!("<script type=\"application/gzip\" id=\"data\">{}</script>", compressed(&text))
+        };
+        if element.len() <= MOST_DATA || most == 0 {
+            return (data, element);
+        }
+        most /= 2;
+    }
 }
 
 const HOW_TO_READ: &str = "<details><summary>How to read this</summary>\n\
@@ -211,13 +232,13 @@ struct Details {
 }
 
 impl Data {
-    fn new(digest: &Digest, sources: &mut Sources) -> Data {
-        let mut making = Making::default();
+    fn new(digest: &Digest, most: usize, sources: &mut Sources) -> Data {
+        let mut making = Making { most, ..Making::default() };
         let rules = rules::all();
         let mut strengths: Vec<Named> = Vec::new();
         let mut findings = Vec::new();
         for finding in &digest.findings {
-            if making.size > MOST_DATA {
+            if making.size > most + most / 5 {
                 break;
             }
             let strength =
@@ -257,6 +278,8 @@ struct Making {
     source_size: usize,
     /// About how long it is as JSON.
     size: usize,
+    /// How long it may be.
+    most: usize,
 }
 
 impl Making {
@@ -333,7 +356,7 @@ impl Making {
             a: self.strings(&finding.checkers),
             v: self.strings(&finding.variables),
             f: self.strings(&files),
-            d: (self.size < MOST_DETAILS).then(|| self.details(finding, sources)),
+            d: (self.size < self.most).then(|| self.details(finding, sources)),
         }
     }
 
@@ -394,6 +417,23 @@ fn script_safe(data: &Data) -> String {
     let text = serde_json::to_string(data).unwrap_or_else(|_| Value::Null.to_string());
     // These appear in strings only.
     text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+/// Compressed, in base64.
+fn compressed(text: &str) -> String {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    // Writing to memory does not fail.
+    let bytes = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish()).unwrap_or_default();
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut base64 = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let bits = (0..3).fold(0, |bits, i| bits << 8 | usize::from(chunk.get(i).copied().unwrap_or(0)));
+        for digit in 0..4 {
+            let is_filled = digit <= chunk.len();
+            base64.push(if is_filled { char::from(DIGITS[bits >> (18 - 6 * digit) & 63]) } else { '=' });
+        }
+    }
+    base64
 }
 
 /// Text between tags and in quoted attributes.

@@ -1,7 +1,9 @@
 "use strict";
 // Everything shown comes from the data block and goes into the page as text: no markup is ever made of it.
-(() => {
-const data = JSON.parse(document.getElementById("data").textContent);
+(async () => {
+const block = document.getElementById("data");
+const unpacked = text => new Response(new Blob([Uint8Array.from(atob(text), c => c.charCodeAt(0))]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+const data = block.type === "application/json" ? JSON.parse(block.textContent) : await unpacked(block.textContent);
 const S = i => data.strings[i];
 const NS = "http://www.w3.org/2000/svg";
 const PAGE = 50;
@@ -80,6 +82,7 @@ function show() {
   body.replaceChildren(...pageOf(rows).flatMap(line));
   const of = rows.length === findings.length ? "" : ` of ${grouped(findings.length)}`;
   status.textContent = `${plural(rows.length, "finding")}${of}` + (pages > 1 ? `, page ${state.page + 1} of ${pages}` : "");
+  previous.hidden = next.hidden = pages === 1;
   previous.disabled = state.page === 0;
   next.disabled = state.page + 1 >= pages;
 }
