@@ -22,7 +22,7 @@ pub(crate) fn each<T>(
         if interrupt::requested() {
             worst = Status::BadInput;
             say::note(format!("{}: was not looked at: interrupted", called(&given)));
-            return Entry::Failed(json::interrupted(&given));
+            return Entry::Failed(Box::new(json::interrupted(&given)));
         }
         match Source::new(path, again).and_then(|mut source| look(&mut source)) {
             Ok((whole, status)) => {
@@ -32,7 +32,7 @@ pub(crate) fn each<T>(
             Err(error) => {
                 worst = Status::BadInput;
                 say::error(&error);
-                Entry::Failed(json::failed(&given, &error))
+                Entry::Failed(Box::new(json::failed(&given, &error)))
             }
         }
     };

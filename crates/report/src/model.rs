@@ -32,7 +32,7 @@ pub enum Entry<T = Trace> {
     /// It was read.
     Whole(T),
     /// It was not.
-    Failed(Failed),
+    Failed(Box<Failed>),
 }
 
 /// A trace that could not be read.

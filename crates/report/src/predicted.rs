@@ -180,6 +180,9 @@ pub(crate) fn deadlock(deadlock: &Deadlock, checker: &str, trace: usize) -> Find
     let lock = |moment: &Moment| moment.on.as_deref().map_or_else(|| "a lock".to_owned(), short);
     let mut scene =
         scene(cycle.iter().map(|waiting| &waiting.has).chain(cycle.iter().map(|waiting| &waiting.wants)));
+    for (row, waiting) in scene.rows[cycle.len()..].iter_mut().zip(cycle) {
+        row.what = format!("wants lock {}", lock(&waiting.wants));
+    }
     let (mut reasons, mut notes) = (Vec::new(), Vec::new());
     for (i, waiting) in cycle.iter().enumerate() {
         let holder = &cycle[next(i)];
