@@ -3,17 +3,21 @@
 use std::path::{Path, PathBuf};
 
 use atomvet_check::Config;
+use atomvet_report::Format;
+use atomvet_report::model::{self, Entry, Report};
 use atomvet_trace::wellformed::Discipline;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::examine::{Examined, Instances, Options, Serial, Verify, Wanted, examine};
 use crate::output::Output;
 use crate::pipeline::{Partial, Pass};
 use crate::predicted::{self, Predicting};
+use crate::report::{Destination, Naming, format_named};
 use crate::spec::Spec;
 use crate::spool::{Again, called};
 use crate::status::Status;
 use crate::visible::visible;
-use crate::{Format, algorithms, json, say, text, traces};
+use crate::{algorithms, json, say, text, traces};
 
 /// How traces are understood, whatever is done with them.
 #[derive(clap::Args, Debug, Clone, Copy)]
@@ -68,9 +72,9 @@ pub(crate) struct Args {
     spec: Option<PathBuf>,
     #[command(flatten)]
     understanding: Understanding,
-    /// For people or for programs
-    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "What is shown")]
-    format: Format,
+    /// For people (text, html), for programs (json) or for other tools; may be given several times, with -o
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = shown(), help_heading = "What is shown")]
+    format: Vec<Shown>,
     /// One finding per violating block instance instead of one per mistake with a count
     #[arg(long, help_heading = "What is shown")]
     all_instances: bool,
@@ -83,9 +87,23 @@ pub(crate) struct Args {
     /// For a serializable trace, show an equivalent serial order; memory grows with the trace
     #[arg(long, help_heading = "What is shown")]
     serial_order: bool,
-    /// Write the report to a file
-    #[arg(short, value_name = "FILE", help_heading = "What is shown")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    destination: Destination,
+}
+
+/// How a report is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Shown {
+    /// For people, on a terminal.
+    Text,
+    /// As a rendering of the JSON contract.
+    As(Format),
+}
+
+fn shown() -> impl TypedValueParser<Value = Shown> {
+    let names = Format::ALL.iter().map(|format| format.name());
+    PossibleValuesParser::new(["text"].into_iter().chain(names))
+        .map(|name| format_named(&name).map_or(Shown::Text, Shown::As))
 }
 
 /// Runs it.
@@ -96,7 +114,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     }
     let spec = args.spec.as_deref().map(Spec::read).transpose()?;
     let inputs: Vec<&Path> = args.traces.iter().chain(&args.spec).map(PathBuf::as_path).collect();
-    let output = Output::create(args.output.as_deref(), &inputs)?;
+    let as_text = args.format.contains(&Shown::Text);
+    let formats: Vec<Format> = args
+        .format
+        .iter()
+        .filter_map(|shown| if let Shown::As(format) = shown { Some(*format) } else { None })
+        .collect();
+    args.destination.check()?;
+    // Text among several goes to standard output, where people are; alone, it goes where -o says.
+    let text_file = args.destination.file().filter(|_| formats.is_empty());
+    let text_output = as_text.then(|| Output::create(text_file, &inputs)).transpose()?;
+    let naming = if as_text { Naming::Endings } else { Naming::AsGiven };
+    let outputs =
+        if formats.is_empty() { Vec::new() } else { args.destination.open(&formats, naming, &inputs)? };
     if let Some(directory) = &args.schedules {
         predicted::make_directory(directory)?;
     }
@@ -106,36 +136,34 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         discipline: args.understanding.discipline(),
         spec: spec.as_ref(),
         instances: if args.all_instances { Instances::All } else { Instances::Folded },
-        witnesses: match args.format {
-            Format::Text => Wanted::Shown(args.max_findings),
-            Format::Json => Wanted::All,
-        },
+        witnesses: if formats.is_empty() { Wanted::Shown(args.max_findings) } else { Wanted::All },
         verify: if args.verify { Verify::Yes } else { Verify::No },
         serial_order: if args.serial_order { Serial::Yes } else { Serial::No },
         predicting: Predicting { steps: args.budget * 1_000_000, schedules: args.schedules.clone() },
     };
-    let (report, status) = match args.format {
-        Format::Text => {
-            let (entries, status) = traces::each(&args.traces, Again::Yes, |source| {
-                let examined = examine(source, &options)?;
-                let mut report = text::report(&examined, args.max_findings);
-                if args.traces.len() > 1 {
-                    report.insert_str(0, &format!("== {} ==\n\n", visible(called(&examined.trace))));
-                }
-                Ok((report, judge(&examined, spec.as_ref())))
-            });
-            (traces::texts(&entries, String::clone), status)
+    let (entries, status) = traces::each(&args.traces, Again::Yes, |source| {
+        let examined = examine(source, &options)?;
+        let mut text = String::new();
+        if as_text {
+            text = text::report(&examined, args.max_findings);
+            if args.traces.len() > 1 {
+                text.insert_str(0, &format!("== {} ==\n\n", visible(called(&examined.trace))));
+            }
         }
-        Format::Json => {
-            let (traces, status) = traces::each(&args.traces, Again::Yes, |source| {
-                let examined = examine(source, &options)?;
-                let entry = json::TraceEntry::new(&examined, spec.as_ref());
-                Ok((entry, judge(&examined, spec.as_ref())))
-            });
-            (json::render(&json::Report { schema: json::SCHEMA, traces })?, status)
-        }
-    };
-    output.write_all_of(&report)?;
+        let entry = (!formats.is_empty()).then(|| json::trace(&examined, spec.as_ref()));
+        Ok(((text, entry), judge(&examined, spec.as_ref())))
+    });
+    if let Some(output) = text_output {
+        output.write_all_of(&traces::texts(&entries, |(text, _)| text.clone()))?;
+    }
+    if !formats.is_empty() {
+        let traces = entries.into_iter().filter_map(|entry| match entry {
+            Entry::Whole((_, trace)) => trace.map(Entry::Whole),
+            Entry::Failed(failed) => Some(Entry::Failed(failed)),
+        });
+        let report = Report { schema: model::SCHEMA.to_owned(), traces: traces.collect() };
+        args.destination.write(&report, outputs)?;
+    }
     Ok(status)
 }
 

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use atomvet_check::registry;
 use atomvet_check::{Blame, Kind};
+use atomvet_report::model;
 use atomvet_trace::EventId;
 use serde::Serialize;
 
@@ -42,7 +43,7 @@ pub(crate) struct Args {
 struct TraceEntry {
     trace: String,
     #[serde(flatten)]
-    coverage: json::Coverage,
+    coverage: model::Coverage,
     exact: &'static str,
     algorithms: Vec<Row>,
 }
@@ -57,7 +58,7 @@ struct Row {
     missed: Option<u64>,
     wrong: Option<u64>,
     cycles_without_blame: u64,
-    stats: json::Map<u64>,
+    stats: model::Figures,
     seconds: f64,
     peak_bytes: u64,
 }
@@ -82,7 +83,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     });
     let report = match args.format {
         Format::Text => traces::texts(&entries, table),
-        Format::Json => json::render(&json::Report { schema: "atomvet-compare/1", traces: entries })?,
+        Format::Json => {
+            model::write(&model::Report { schema: "atomvet-compare/1".to_owned(), traces: entries })
+        }
     };
     output.write_all_of(&report)?;
     Ok(status)
@@ -94,7 +97,7 @@ fn entry(examined: &Examined) -> TraceEntry {
     let rows = examined.verdicts.iter().map(|verdict| row(verdict, exact)).collect();
     TraceEntry {
         trace: examined.trace.clone(),
-        coverage: json::Coverage::new(&examined.pass),
+        coverage: json::coverage(&examined.pass),
         exact: exact.info.name,
         algorithms: rows,
     }
@@ -116,7 +119,7 @@ fn row(verdict: &Verdict, exact: &Verdict) -> Row {
         missed: judged(held_to.difference(&blamed).count()),
         wrong: judged(blamed.difference(&violated).count()),
         cycles_without_blame: verdict.violations.iter().filter(|v| v.finding.block.is_none()).count() as u64,
-        stats: json::Map::from(&verdict.stats),
+        stats: verdict.stats.0.iter().copied().collect(),
         seconds: verdict.seconds,
         peak_bytes: verdict.peak_bytes,
     }

@@ -62,9 +62,9 @@ pub(crate) enum Instances {
 pub(crate) enum Wanted {
     /// None.
     None,
-    /// The first so many of each algorithm, for people: with what their events are.
+    /// The first so many of each algorithm, for people.
     Shown(usize),
-    /// All, for programs: as numbers.
+    /// All, for programs.
     All,
 }
 

@@ -1,6 +1,6 @@
 //! Ctrl-C: the first one asks for what was found so far, the second one ends the process.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,8 +8,8 @@ use anyhow::Context;
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 
-/// A file that is half written, to be removed if the process has to end at once.
-static HALF_WRITTEN: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// Files that are half written, to be removed if the process has to end at once.
+static HALF_WRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// The status of a process that was told twice: 128 plus the number of the signal.
 const ENDED_AT_ONCE: i32 = 130;
@@ -18,11 +18,11 @@ const ENDED_AT_ONCE: i32 = 130;
 pub(crate) fn install() -> anyhow::Result<()> {
     ctrlc::set_handler(|| {
         if REQUESTED.swap(true, Ordering::Relaxed) {
-            if let Ok(mut half_written) = HALF_WRITTEN.try_lock()
-                && let Some(path) = half_written.take()
-            {
-                // The process ends anyway: nobody is left who could act on a failure.
-                let _ = std::fs::remove_file(path);
+            if let Ok(mut half_written) = HALF_WRITTEN.try_lock() {
+                for path in half_written.drain(..) {
+                    // The process ends anyway: nobody is left who could act on a failure.
+                    let _ = std::fs::remove_file(path);
+                }
             }
             std::process::exit(ENDED_AT_ONCE);
         }
@@ -48,9 +48,16 @@ pub(crate) fn pressed() -> bool {
     REQUESTED.load(Ordering::Relaxed)
 }
 
-/// Names the file that must not stay behind, or none any more.
-pub(crate) fn half_written(path: Option<PathBuf>) {
+/// Names a file that must not stay behind.
+pub(crate) fn half_written(path: PathBuf) {
     if let Ok(mut half_written) = HALF_WRITTEN.lock() {
-        *half_written = path;
+        half_written.push(path);
+    }
+}
+
+/// The file has its own name now, or is gone.
+pub(crate) fn whole(path: &Path) {
+    if let Ok(mut half_written) = HALF_WRITTEN.lock() {
+        half_written.retain(|other| other != path);
     }
 }

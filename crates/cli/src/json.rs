@@ -1,176 +1,80 @@
-//! The JSON contract, `atomvet-report/1`. `docs/json.md` says what each field means and how the
-//! version changes; `tests/cli/json.rs` holds this file to it.
+//! From what was found to the JSON contract, whose types are in `atomvet_report::model`.
 
-use std::fmt;
-
+use atomvet_check::Block;
 use atomvet_check::Kind;
 use atomvet_check::witness::{Because, Step, Touch, Witness};
-use atomvet_check::{Block, Stats};
+use atomvet_report::model;
 use atomvet_trace::wellformed::Repair;
-use atomvet_trace::{Error, ErrorKind, Names, Place, RegionId};
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use atomvet_trace::{Error, ErrorKind, EventId, Names, Place, RegionId};
 
-use crate::examine::{Examined, Verdict, Violation, site, word};
+use crate::examine::{Examined, Scene, Verdict, Violation, site, word};
+use crate::pipeline::Pass;
 use crate::predicted;
 use crate::spec::Spec;
 
-/// The name and version of the contract.
-pub(crate) const SCHEMA: &str = "atomvet-report/1";
-
-/// A whole report.
-#[derive(Serialize)]
-pub(crate) struct Report<T> {
-    /// Always first, so that a reader knows what it reads.
-    pub(crate) schema: &'static str,
-    /// One entry per trace, in the order given.
-    pub(crate) traces: Vec<T>,
-}
-
-/// One trace: checked, or not readable.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(crate) enum Entry<T> {
-    /// It was read.
-    Whole(T),
-    /// It was not.
-    Failed(Failed),
-}
-
-/// A trace that could not be read.
-#[derive(Serialize)]
-pub(crate) struct Failed {
-    trace: String,
-    error: ErrorEntry,
-}
-
-#[derive(Serialize)]
-struct ErrorEntry {
-    kind: &'static str,
-    message: String,
-    file: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    column: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    offset: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    event: Option<u64>,
-    problem: String,
-    help: String,
-}
-
-impl Failed {
-    /// What is wrong with a trace.
-    pub(crate) fn new(trace: &str, error: &Error) -> Failed {
-        let (mut line, mut column, mut offset, mut event) = (None, None, None, None);
-        match error.place {
-            Place::Whole => {}
-            Place::Line(l, c) => (line, column) = (Some(l), Some(c)),
-            Place::Offset(o) => offset = Some(o),
-            Place::Event(e, o) => (event, offset) = (Some(e), Some(o)),
-        }
-        let kind = match error.kind {
-            ErrorKind::Io => "io",
-            ErrorKind::Syntax => "syntax",
-            ErrorKind::Version => "version",
-            ErrorKind::Truncated => "truncated",
-            ErrorKind::Discipline => "discipline",
-        };
-        let error = ErrorEntry {
-            kind,
-            message: error.to_string(),
-            file: error.file.clone(),
-            line,
-            column,
-            offset,
-            event,
-            problem: error.problem.clone(),
-            help: error.help.clone(),
-        };
-        Failed { trace: trace.to_owned(), error }
+/// What is wrong with a trace.
+pub(crate) fn failed(trace: &str, error: &Error) -> model::Failed {
+    let (mut line, mut column, mut offset, mut event) = (None, None, None, None);
+    match error.place {
+        Place::Whole => {}
+        Place::Line(l, c) => (line, column) = (Some(l), Some(c)),
+        Place::Offset(o) => offset = Some(o),
+        Place::Event(e, o) => (event, offset) = (Some(e), Some(o)),
     }
+    let kind = match error.kind {
+        ErrorKind::Io => "io",
+        ErrorKind::Syntax => "syntax",
+        ErrorKind::Version => "version",
+        ErrorKind::Truncated => "truncated",
+        ErrorKind::Discipline => "discipline",
+    };
+    let error = model::ErrorEntry {
+        kind: kind.to_owned(),
+        message: error.to_string(),
+        file: error.file.clone(),
+        line,
+        column,
+        offset,
+        event,
+        problem: error.problem.clone(),
+        help: error.help.clone(),
+    };
+    model::Failed { trace: trace.to_owned(), error }
 }
 
-impl Failed {
-    /// A trace that was not looked at, because the command was interrupted before.
-    pub(crate) fn interrupted(trace: &str) -> Failed {
-        let problem = "was not looked at: interrupted".to_owned();
-        let error = Error {
-            file: trace.to_owned(),
-            place: Place::Whole,
-            kind: ErrorKind::Io,
-            problem,
-            help: "check it again".to_owned(),
-        };
-        let failed = Failed::new(trace, &error);
-        Failed { error: ErrorEntry { kind: "interrupted", ..failed.error }, ..failed }
-    }
+/// A trace that was not looked at, because the command was interrupted before.
+pub(crate) fn interrupted(trace: &str) -> model::Failed {
+    let problem = "was not looked at: interrupted".to_owned();
+    let error = Error {
+        file: trace.to_owned(),
+        place: Place::Whole,
+        kind: ErrorKind::Io,
+        problem,
+        help: "check it again".to_owned(),
+    };
+    let mut failed = failed(trace, &error);
+    failed.error.kind = "interrupted".to_owned();
+    failed
 }
 
-/// A trace that was checked.
-#[derive(Serialize)]
-pub(crate) struct TraceEntry {
-    trace: String,
-    #[serde(flatten)]
-    coverage: Coverage,
-    seconds: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unused_spec: Option<Vec<String>>,
-    checkers: Vec<CheckerEntry>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    serial_order: Option<Option<Vec<Transaction>>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    serial_order_verified: Option<bool>,
-}
-
-/// What the verdicts speak of.
-#[derive(Serialize)]
-pub(crate) struct Coverage {
-    pub(crate) events: u64,
-    pub(crate) threads: u64,
-    pub(crate) variables: u64,
-    pub(crate) locks: u64,
-    pub(crate) blocks: u64,
-    pub(crate) outermost_blocks: u64,
-    pub(crate) unary: u64,
-    pub(crate) transactions: u64,
-    pub(crate) repairs: u64,
-    pub(crate) repaired: Map<u64>,
-    pub(crate) partial: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) partial_reason: Option<String>,
-    pub(crate) observed: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) reason: Option<&'static str>,
-}
-
-impl Coverage {
-    /// What a pass has read.
-    pub(crate) fn new(pass: &crate::pipeline::Pass) -> Coverage {
-        let nothing = pass.tally.nothing_observed();
-        Coverage {
-            events: pass.tally.events,
-            threads: pass.tally.threads,
-            variables: pass.names.variables.len() as u64,
-            locks: pass.names.locks.len() as u64,
-            blocks: pass.tally.blocks,
-            outermost_blocks: pass.tally.outermost_blocks,
-            unary: pass.tally.unary,
-            transactions: pass.tally.transactions(),
-            repairs: pass.repairs.total,
-            repaired: Map(pass
-                .repairs
-                .kinds
-                .iter()
-                .map(|(repair, number)| (repair_name(*repair), *number))
-                .collect()),
-            partial: pass.partial.is_some(),
-            partial_reason: pass.partial.as_ref().map(|p| p.reason()),
-            observed: nothing.is_none(),
-            reason: nothing.map(|n| n.name()),
-        }
+/// What a pass has read.
+pub(crate) fn coverage(pass: &Pass) -> model::Coverage {
+    let nothing = pass.tally.nothing_observed();
+    model::Coverage {
+        events: pass.tally.events,
+        threads: pass.tally.threads,
+        variables: pass.names.variables.len() as u64,
+        locks: pass.names.locks.len() as u64,
+        blocks: pass.tally.blocks,
+        outermost_blocks: pass.tally.outermost_blocks,
+        unary: pass.tally.unary,
+        transactions: pass.tally.transactions(),
+        repairs: pass.repairs.total,
+        repaired: pass.repairs.kinds.iter().map(|(repair, number)| (repair_name(*repair), *number)).collect(),
+        partial: pass.partial.is_some(),
+        partial_reason: pass.partial.as_ref().map(|p| p.reason()),
+        observed: nothing.is_none(),
+        reason: nothing.map(|n| n.name().to_owned()),
     }
 }
 
@@ -187,90 +91,21 @@ fn repair_name(repair: Repair) -> &'static str {
     }
 }
 
-/// What an algorithm says, in the words of its world.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum CheckerEntry {
-    Observed(ObservedEntry),
-    Predictive(predicted::json::CheckerEntry),
-}
-
-#[derive(Serialize)]
-struct ObservedEntry {
-    name: &'static str,
-    kind: &'static str,
-    serializable: bool,
-    first_cycle_event: Option<u64>,
-    violations: Vec<ViolationEntry>,
-    stats: Map<u64>,
-    seconds: f64,
-    peak_bytes: u64,
-}
-
-#[derive(Serialize)]
-struct ViolationEntry {
-    strength: &'static str,
-    block: Option<BlockEntry>,
-    innermost: bool,
-    transaction: BlockEntry,
-    event: u64,
-    op: &'static str,
-    site: Option<String>,
-    shape: Option<&'static str>,
-    witness: Vec<StepEntry>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    data_witness: Option<Vec<StepEntry>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    verified: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    verify_error: Option<String>,
-    fingerprint: String,
-    count: u64,
-}
-
-/// A block.
-#[derive(Serialize)]
-pub(crate) struct BlockEntry {
-    begin_event: u64,
-    thread: String,
-    label: Option<String>,
-    site: Option<String>,
-}
-
-#[derive(Serialize)]
-struct StepEntry {
-    from: u64,
-    to: u64,
-    because: String,
-    on: String,
-}
-
-#[derive(Serialize)]
-struct Transaction {
-    event: u64,
-    thread: String,
-    block: bool,
-    label: Option<String>,
-    site: Option<String>,
-}
-
-impl TraceEntry {
-    /// What was found in a trace.
-    pub(crate) fn new(examined: &Examined, spec: Option<&Spec>) -> TraceEntry {
-        let names = &examined.pass.names;
-        let serial = examined.serial_order.as_ref();
-        TraceEntry {
-            trace: examined.trace.clone(),
-            coverage: Coverage::new(&examined.pass),
-            seconds: examined.seconds,
-            unused_spec: spec.map(|spec| unused(spec, &examined.pass.used)),
-            checkers: examined.verdicts.iter().map(|verdict| checker(verdict, names)).collect(),
-            serial_order: serial.map(|serial| {
-                let order = serial.order.as_ref()?;
-                Some(order.iter().map(|&(at, event)| transaction(at.0, event, names)).collect())
-            }),
-            serial_order_verified: serial.and_then(|s| s.judgement.as_ref()).map(Result::is_ok),
-        }
+/// What was found in a trace.
+pub(crate) fn trace(examined: &Examined, spec: Option<&Spec>) -> model::Trace {
+    let names = &examined.pass.names;
+    let serial = examined.serial_order.as_ref();
+    model::Trace {
+        trace: examined.trace.clone(),
+        coverage: coverage(&examined.pass),
+        seconds: examined.seconds,
+        unused_spec: spec.map(|spec| unused(spec, &examined.pass.used)),
+        checkers: examined.verdicts.iter().map(|verdict| checker(verdict, examined)).collect(),
+        serial_order: serial.map(|serial| {
+            let order = serial.order.as_ref()?;
+            Some(order.iter().map(|&(at, event)| transaction(at.0, event, names)).collect())
+        }),
+        serial_order_verified: serial.and_then(|s| s.judgement.as_ref()).map(Result::is_ok),
     }
 }
 
@@ -279,17 +114,18 @@ pub(crate) fn unused(spec: &Spec, used: &[bool]) -> Vec<String> {
     spec.atomic.iter().zip(used).filter(|(_, used)| !**used).map(|(name, _)| name.clone()).collect()
 }
 
-fn checker(verdict: &Verdict, names: &Names) -> CheckerEntry {
+fn checker(verdict: &Verdict, examined: &Examined) -> model::Checker {
+    let names = &examined.pass.names;
     if verdict.info.kind == Kind::Predictive {
-        return CheckerEntry::Predictive(predicted::json::checker(verdict, names));
+        return model::Checker::Predictive(predicted::json::checker(verdict, names));
     }
-    CheckerEntry::Observed(ObservedEntry {
-        name: verdict.info.name,
-        kind: kind(verdict.info.kind),
+    model::Checker::Observed(model::Observed {
+        name: verdict.info.name.to_owned(),
+        kind: kind(verdict.info.kind).to_owned(),
         serializable: verdict.first_cycle.is_none(),
         first_cycle_event: verdict.first_cycle.map(|at| at.0),
-        violations: verdict.violations.iter().map(|v| violation(v, names)).collect(),
-        stats: Map::from(&verdict.stats),
+        violations: verdict.violations.iter().map(|v| violation(v, names, &examined.scene)).collect(),
+        stats: verdict.stats.0.iter().copied().collect(),
         seconds: verdict.seconds,
         peak_bytes: verdict.peak_bytes,
     })
@@ -303,7 +139,7 @@ pub(crate) fn kind(kind: Kind) -> &'static str {
     }
 }
 
-fn violation(violation: &Violation, names: &Names) -> ViolationEntry {
+fn violation(violation: &Violation, names: &Names, scene: &Scene) -> model::Violation {
     let finding = &violation.finding;
     let explanation = violation.explanation.as_ref();
     let steps = |witness: &Witness| witness.steps.iter().map(|s| step(s, names)).collect();
@@ -312,17 +148,18 @@ fn violation(violation: &Violation, names: &Names) -> ViolationEntry {
         Some(Ok(())) => (Some(true), None),
         Some(Err(problem)) => (Some(false), Some(problem.clone())),
     };
-    ViolationEntry {
-        strength: finding.strength.name(),
+    model::Violation {
+        strength: finding.strength.name().to_owned(),
         block: finding.block.map(|b| block(b, names)),
         innermost: finding.innermost,
         transaction: block(finding.transaction, names),
         event: finding.event.at.0,
-        op: word(finding.event.op),
+        op: word(finding.event.op).to_owned(),
         site: site(names, finding.event.site).map(str::to_owned),
-        shape: explanation.map(|e| e.shape().name()),
+        shape: explanation.map(|e| e.shape().name().to_owned()),
         witness: explanation.map(|e| steps(&e.witness)).unwrap_or_default(),
         data_witness: explanation.and_then(|e| e.by_data.as_ref()).map(steps),
+        events: events(violation, names, scene),
         verified,
         verify_error,
         fingerprint: format!("{:016x}", violation.fingerprint),
@@ -330,9 +167,34 @@ fn violation(violation: &Violation, names: &Names) -> ViolationEntry {
     }
 }
 
+/// What the events are that an entry names by number, in the order of the trace.
+fn events(violation: &Violation, names: &Names, scene: &Scene) -> Vec<model::SceneEvent> {
+    let finding = &violation.finding;
+    let explanation = violation.explanation.as_ref();
+    let witnesses = explanation.iter().flat_map(|e| [Some(&e.witness), e.by_data.as_ref()]).flatten();
+    let mut wanted: Vec<EventId> =
+        witnesses.flat_map(|witness| &witness.steps).flat_map(|step| [step.from, step.to]).collect();
+    wanted.extend(finding.block.map(|block| block.begin));
+    wanted.extend([finding.transaction.begin, finding.event.at]);
+    wanted.sort_unstable();
+    wanted.dedup();
+    let told = wanted.into_iter().filter_map(|at| {
+        let &(event, outermost) = scene.0.get(&at)?;
+        Some(model::SceneEvent {
+            event: at.0,
+            thread: names.threads.get(event.thread).to_owned(),
+            op: word(event.op).to_owned(),
+            on: event.op.target_name(names).map(str::to_owned),
+            site: site(names, event.site).map(str::to_owned),
+            block: outermost.map(|b| block(b, names)),
+        })
+    });
+    told.collect()
+}
+
 /// What is known of a block.
-pub(crate) fn block(block: Block, names: &Names) -> BlockEntry {
-    BlockEntry {
+pub(crate) fn block(block: Block, names: &Names) -> model::Block {
+    model::Block {
         begin_event: block.begin.0,
         thread: names.threads.get(block.thread).to_owned(),
         label: (block.region != RegionId::NONE).then(|| names.regions.get(block.region).to_owned()),
@@ -340,8 +202,8 @@ pub(crate) fn block(block: Block, names: &Names) -> BlockEntry {
     }
 }
 
-fn step(step: &Step, names: &Names) -> StepEntry {
-    StepEntry {
+fn step(step: &Step, names: &Names) -> model::Step {
+    model::Step {
         from: step.from.0,
         to: step.to.0,
         because: because(step.because),
@@ -380,46 +242,18 @@ pub(crate) fn on(because: Because, names: &Names) -> &str {
     }
 }
 
-fn transaction(at: u64, event: atomvet_trace::Event, names: &Names) -> Transaction {
+fn transaction(at: u64, event: atomvet_trace::Event, names: &Names) -> model::Transaction {
     let label = match event.op {
         atomvet_trace::Op::Begin(region) if region != RegionId::NONE => {
             Some(names.regions.get(region).to_owned())
         }
         _ => None,
     };
-    Transaction {
+    model::Transaction {
         event: at,
         thread: names.threads.get(event.thread).to_owned(),
         block: matches!(event.op, atomvet_trace::Op::Begin(_)),
         label,
         site: site(names, event.site).map(str::to_owned),
     }
-}
-
-/// Named figures as an object that keeps their order.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Map<T>(pub(crate) Vec<(&'static str, T)>);
-
-impl From<&Stats> for Map<u64> {
-    fn from(stats: &Stats) -> Self {
-        Map(stats.0.clone())
-    }
-}
-
-impl<T: Serialize> Serialize for Map<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (name, value) in &self.0 {
-            map.serialize_entry(name, value)?;
-        }
-        map.end()
-    }
-}
-
-/// The text of a report.
-pub(crate) fn render(report: &impl Serialize) -> Result<String, fmt::Error> {
-    // Our structures have string keys only and no failing serializers, so this does not fail.
-    let mut text = serde_json::to_string_pretty(report).map_err(|_| fmt::Error)?;
-    text.push('\n');
-    Ok(text)
 }

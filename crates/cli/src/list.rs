@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
                     cost: entry.info.cost,
                 })
                 .collect();
-            json::render(&List { schema: "atomvet-list/1", algorithms })?
+            atomvet_report::model::write(&List { schema: "atomvet-list/1", algorithms })
         }
     };
     Output::stdout().write_all_of(&text)?;

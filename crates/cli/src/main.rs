@@ -24,6 +24,7 @@ mod pipeline;
 mod predicted;
 mod progress;
 mod refine;
+mod report;
 mod run;
 mod say;
 mod spec;
@@ -88,6 +89,9 @@ enum Command {
     /// Run every algorithm on a trace and compare what they say and cost
     #[command(after_help = COMPARE_HELP)]
     Compare(compare::Args),
+    /// Render findings that were kept as JSON: HTML, SARIF, JUnit, Graphviz, Perfetto
+    #[command(after_help = REPORT_HELP)]
+    Report(report::Args),
     /// Print which blocks were seen violated and which not, as a specification
     #[command(after_help = REFINE_HELP)]
     Refine(refine::Args),
@@ -133,6 +137,7 @@ Examples:
   atomvet check --predict --schedules shown trace.std    what could happen in another schedule
   atomvet check --algo regiontrack,velodrome --verify trace.atv
   atomvet check --spec spec.toml --format json -o report.json run1.atv run2.atv
+  atomvet check --format text --format html --format sarif -o report trace.atv    report.html, report.sarif
   zcat trace.gz | atomvet check -
 
 A bad trace among several is reported and the others are still checked.
@@ -143,6 +148,13 @@ Example:
   atomvet compare --format json trace.atv
 
 Missed and wrong count blocks by instance, against the exact algorithm.";
+
+const REPORT_HELP: &str = "\
+Examples:
+  atomvet check --format json -o findings.json trace.std
+  atomvet report findings.json --format html -o findings.html
+  atomvet report findings.json --format sarif --format junit -o findings
+  atomvet report findings.json --format dot | dot -Tsvg > cycles.svg";
 
 const REFINE_HELP: &str = "\
 Example:
@@ -199,6 +211,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Refine(args) => refine::run(args),
+        Command::Report(args) => report::run(args),
         Command::Stats(args) => stats::run(args),
         Command::Convert(args) => convert::run(args),
         Command::Gen(args) => generate::run(args),

@@ -74,7 +74,7 @@ impl Output {
                         directory.display()
                     )
                 })?;
-                interrupt::half_written(Some(file.path().to_owned()));
+                interrupt::half_written(file.path().to_owned());
                 To::Temporary(BufWriter::with_capacity(BUFFER, file), path.to_owned())
             }
         };
@@ -87,9 +87,10 @@ impl Output {
             To::Stdout(mut out) => out.flush(),
             To::Device(mut out) => out.flush(),
             To::Temporary(out, path) => {
+                let temporary = out.get_ref().path().to_owned();
                 let renamed = (out.into_inner().map_err(io::IntoInnerError::into_error))
                     .and_then(|file| file.persist(path).map(drop).map_err(|error| error.error));
-                interrupt::half_written(None);
+                interrupt::whole(&temporary);
                 renamed
             }
         };

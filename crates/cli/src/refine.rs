@@ -9,12 +9,12 @@ use std::path::PathBuf;
 
 use atomvet_check::registry::CHECKERS;
 use atomvet_check::{Config, Findings};
+use atomvet_report::model::Entry;
 use atomvet_trace::wellformed::Discipline;
 use atomvet_trace::{Error, Event, Names, Op, RegionId, SiteId};
 
 use crate::check::{Understanding, coverage_status};
 use crate::grid::plural;
-use crate::json::Entry;
 use crate::output::Output;
 use crate::pipeline::{self, Pass, Reading, Until};
 use crate::spec::{Seen, render};

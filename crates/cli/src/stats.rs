@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+use atomvet_report::model;
 use atomvet_trace::wellformed::Discipline;
 use atomvet_trace::{Error, Event, Mode, Op};
 use serde::Serialize;
@@ -43,13 +44,13 @@ struct TraceEntry {
     trace: String,
     input_format: &'static str,
     #[serde(flatten)]
-    coverage: json::Coverage,
+    coverage: model::Coverage,
     barriers: u64,
     labels: u64,
     sites: u64,
     nesting_depth: u64,
     longest_transaction: u64,
-    operations: json::Map<u64>,
+    operations: model::Figures,
     top_labels: Vec<Label>,
 }
 
@@ -74,7 +75,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     });
     let report = match args.format {
         Format::Text => traces::texts(&entries, text),
-        Format::Json => json::render(&json::Report { schema: "atomvet-stats/1", traces: entries })?,
+        Format::Json => {
+            model::write(&model::Report { schema: "atomvet-stats/1".to_owned(), traces: entries })
+        }
     };
     output.write_all_of(&report)?;
     Ok(status)
@@ -153,13 +156,13 @@ fn profile(source: &mut Source, discipline: Discipline, top: usize) -> Result<(P
             atomvet_trace::Format::Text => "text",
             atomvet_trace::Format::Binary => "binary",
         },
-        coverage: json::Coverage::new(&pass),
+        coverage: json::coverage(&pass),
         barriers: pass.names.barriers.len() as u64,
         labels: number_of_labels,
         sites: pass.names.sites.len() as u64,
         nesting_depth: profile.nesting_depth,
         longest_transaction: profile.longest_transaction,
-        operations: json::Map(profile.operations),
+        operations: profile.operations.into_iter().collect(),
         top_labels: labels,
     };
     Ok((pass, entry))

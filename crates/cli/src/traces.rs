@@ -3,12 +3,12 @@
 
 use std::path::PathBuf;
 
+use atomvet_report::model::Entry;
 use atomvet_trace::Error;
 
-use crate::json::{Entry, Failed};
 use crate::spool::{Again, Source, called};
 use crate::status::Status;
-use crate::{interrupt, say};
+use crate::{interrupt, json, say};
 
 /// What `look` says about each trace, and the status that wins.
 pub(crate) fn each<T>(
@@ -22,7 +22,7 @@ pub(crate) fn each<T>(
         if interrupt::requested() {
             worst = Status::BadInput;
             say::note(format!("{}: was not looked at: interrupted", called(&given)));
-            return Entry::Failed(Failed::interrupted(&given));
+            return Entry::Failed(Box::new(json::interrupted(&given)));
         }
         match Source::new(path, again).and_then(|mut source| look(&mut source)) {
             Ok((whole, status)) => {
@@ -32,7 +32,7 @@ pub(crate) fn each<T>(
             Err(error) => {
                 worst = Status::BadInput;
                 say::error(&error);
-                Entry::Failed(Failed::new(&given, &error))
+                Entry::Failed(Box::new(json::failed(&given, &error)))
             }
         }
     };

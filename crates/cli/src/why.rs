@@ -59,35 +59,34 @@ pub(crate) fn explain(
     let mut results: Vec<(Option<Explanation>, Option<Judgement>)> =
         replay.finish().into_iter().map(|explanation| (explanation, None)).collect();
 
-    let mut stage = Stage::default();
-    if options.verify == Verify::Yes || options.witnesses != Wanted::All {
-        let found: Vec<Witness> = (results.iter())
-            .filter_map(|(explanation, _)| explanation.as_ref())
-            .flat_map(|explanation| [Some(&explanation.witness), explanation.by_data.as_ref()])
-            .flatten()
-            .cloned()
-            .collect();
-        let mut verifier = (options.verify == Verify::Yes).then(|| Verifier::new(&options.config, &found));
-        stage = Stage::new(&found, &requests.list);
-        let end = stage.wanted.last().map_or(0, |at| at.0 + 1);
-        let again = pipeline::run(source, up_to(end), |slice| {
-            stage.events(slice.first, slice.events);
-            if let Some(verifier) = &mut verifier {
-                verifier.events(slice.first, slice.events);
-            }
-            ControlFlow::Continue(())
-        })?;
-        if again.partial == Some(Partial::Interrupted) {
-            pass.partial.get_or_insert(Partial::Unexplained);
+    let found: Vec<Witness> = (results.iter())
+        .filter_map(|(explanation, _)| explanation.as_ref())
+        .flat_map(|explanation| [Some(&explanation.witness), explanation.by_data.as_ref()])
+        .flatten()
+        .cloned()
+        .collect();
+    let mut verifier = (options.verify == Verify::Yes).then(|| Verifier::new(&options.config, &found));
+    let mut stage = Stage::new(&found, &requests.list);
+    let end = stage.wanted.last().map_or(0, |at| at.0 + 1);
+    let again = pipeline::run(source, up_to(end), |slice| {
+        stage.events(slice.first, slice.events);
+        if let Some(verifier) = &mut verifier {
+            verifier.events(slice.first, slice.events);
+        }
+        ControlFlow::Continue(())
+    })?;
+    if again.partial == Some(Partial::Interrupted) {
+        pass.partial.get_or_insert(Partial::Unexplained);
+        // A program can use a witness without its scene; to people it says nothing.
+        if options.witnesses != Wanted::All {
             return Ok(Scene::default());
         }
-        if let Some(verifier) = verifier {
-            let mut judgements = verifier.finish().into_iter();
-            for (explanation, result) in &mut results {
-                let Some(explanation) = explanation else { continue };
-                let shown = 1 + usize::from(explanation.by_data.is_some());
-                *result = Some(judgements.by_ref().take(shown).collect());
-            }
+    } else if let Some(verifier) = verifier {
+        let mut judgements = verifier.finish().into_iter();
+        for (explanation, result) in &mut results {
+            let Some(explanation) = explanation else { continue };
+            let shown = 1 + usize::from(explanation.by_data.is_some());
+            *result = Some(judgements.by_ref().take(shown).collect());
         }
     }
 
@@ -152,7 +151,6 @@ fn changed_error(file: &str, expected: u64) -> Error {
 }
 
 /// Collects what witnesses speak of.
-#[derive(Default)]
 struct Stage {
     wanted: Vec<EventId>,
     next: usize,

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitStatus;
 
+use atomvet_report::model::{self, Entry, Report};
 use serde_json::{Value, json};
 
 use super::{Args, Watched, trouble};
@@ -52,9 +53,9 @@ pub(crate) fn report(
                         texts.push(text);
                     }
                     Format::Json => {
-                        let mut entry = serde_json::to_value(contract::TraceEntry::new(examined, spec))?;
+                        let mut entry = serde_json::to_value(contract::trace(examined, spec))?;
                         entry["program"] = program_entry(process, ended);
-                        entries.push(entry);
+                        entries.push(Entry::Whole(entry));
                     }
                 }
             }
@@ -72,7 +73,7 @@ pub(crate) fn report(
     }
     let report = match args.format {
         Format::Text => texts.join("\n"),
-        Format::Json => contract::render(&contract::Report { schema: contract::SCHEMA, traces: entries })?,
+        Format::Json => model::write(&Report { schema: model::SCHEMA.to_owned(), traces: entries }),
     };
     match output {
         Some(output) => output.write_all_of(&report)?,

@@ -16,6 +16,7 @@ fn documentation() {
     run("docs/commands.md", 1);
     run("docs/json.md", 1);
     run("docs/prediction.md", 1);
+    run("docs/reports.md", 1);
     run("docs/trace-formats.md", 1);
 }
 

@@ -7,3 +7,5 @@ mod docs;
 mod json;
 mod predict;
 mod process;
+mod report;
+mod schema;

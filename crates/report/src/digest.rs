@@ -1,0 +1,190 @@
+//! What a report says, once: findings folded by fingerprint over traces and algorithms, the gravest first, and what is
+//! to be said about each trace.
+
+use std::collections::HashMap;
+
+use crate::finding::Finding;
+use crate::model::{Checker, Coverage, Entry, Report, Trace};
+use crate::words::short;
+use crate::{observed, predicted};
+
+/// What a report says.
+#[derive(Debug)]
+pub struct Digest {
+    /// One per fingerprint, the gravest first, otherwise in the order of the report.
+    pub findings: Vec<Finding>,
+    /// One per trace, in the order of the report.
+    pub traces: Vec<Summary>,
+}
+
+/// What is to be said about a trace besides its findings.
+#[derive(Debug)]
+pub struct Summary {
+    /// Safe to show.
+    pub name: String,
+    /// What was read; none if it could not be.
+    pub coverage: Option<Coverage>,
+    /// Why it could not be read.
+    pub error: Option<String>,
+    /// What keeps a clean verdict from being one.
+    pub warnings: Vec<String>,
+    /// What each algorithm says: its name, and its verdict.
+    pub verdicts: Vec<(String, String)>,
+    /// All passes together.
+    pub seconds: f64,
+}
+
+impl Digest {
+    /// Folds and sorts.
+    pub fn new(report: &Report) -> Digest {
+        let mut fold = Fold::default();
+        let mut traces = Vec::new();
+        for (position, entry) in report.traces.iter().enumerate() {
+            match entry {
+                Entry::Whole(trace) => {
+                    for checker in &trace.checkers {
+                        fold.checker(checker, position);
+                    }
+                    fold.end_of_trace();
+                    traces.push(summary(trace));
+                }
+                Entry::Failed(failed) => traces.push(Summary {
+                    name: short(&failed.trace),
+                    coverage: None,
+                    error: Some(crate::visible::visible_within(&failed.error.message, 1000)),
+                    warnings: Vec::new(),
+                    verdicts: Vec::new(),
+                    seconds: 0.0,
+                }),
+            }
+        }
+        let mut findings = fold.findings;
+        findings.sort_by_key(|finding| (finding.level, rank(&finding.strength)));
+        Digest { findings, traces }
+    }
+}
+
+/// Within a level, what is surer comes first.
+fn rank(strength: &str) -> usize {
+    const SURE: [&str; 4] = ["observed", "predicted, with schedule", "predicted", "suspected"];
+    SURE.iter().position(|known| *known == strength).unwrap_or(SURE.len())
+}
+
+#[derive(Default)]
+struct Fold {
+    findings: Vec<Finding>,
+    index: HashMap<String, usize>,
+    /// How often each was found in this trace: the most that an algorithm counted.
+    here: HashMap<usize, u64>,
+}
+
+impl Fold {
+    fn checker(&mut self, checker: &Checker, trace: usize) {
+        let mut counted: HashMap<usize, u64> = HashMap::new();
+        let mut add = |finding: Finding| {
+            let count = finding.count;
+            *counted.entry(self.add(finding)).or_default() += count;
+        };
+        match checker {
+            Checker::Observed(checker) => {
+                let violations = checker.violations.iter();
+                violations.for_each(|violation| add(observed::finding(violation, &checker.name, trace)));
+            }
+            Checker::Predictive(checker) => {
+                let name = &checker.name;
+                checker.violations.iter().for_each(|found| add(predicted::violation(found, name, trace)));
+                checker.deadlocks.iter().for_each(|found| add(predicted::deadlock(found, name, trace)));
+                checker.races.iter().for_each(|found| add(predicted::race(found, name, trace)));
+            }
+        }
+        for (finding, count) in counted {
+            let most = self.here.entry(finding).or_default();
+            *most = count.max(*most);
+        }
+    }
+
+    fn add(&mut self, mut finding: Finding) -> usize {
+        finding.count = 0;
+        let next = self.findings.len();
+        let position = *self.index.entry(finding.fingerprint.clone()).or_insert(next);
+        let Some(known) = self.findings.get_mut(position) else {
+            self.findings.push(finding);
+            return next;
+        };
+        for trace in &finding.traces {
+            if !known.traces.contains(trace) {
+                known.traces.push(*trace);
+            }
+        }
+        for checker in &finding.checkers {
+            if !known.checkers.contains(checker) {
+                known.checkers.push(checker.clone());
+            }
+        }
+        // The surer of two tells the story, and one with a story before one without.
+        let told = |finding: &Finding| (finding.level, rank(&finding.strength), finding.reasons.is_empty());
+        if told(&finding) < told(known) {
+            let (traces, checkers) = (std::mem::take(&mut known.traces), std::mem::take(&mut known.checkers));
+            *known = Finding { count: known.count, traces, checkers, ..finding };
+        }
+        position
+    }
+
+    fn end_of_trace(&mut self) {
+        for (finding, count) in self.here.drain() {
+            self.findings[finding].count += count;
+        }
+    }
+}
+
+fn summary(trace: &Trace) -> Summary {
+    let coverage = &trace.coverage;
+    let mut warnings = Vec::new();
+    if coverage.partial {
+        let reason = coverage.partial_reason.as_deref().unwrap_or("for an unknown reason");
+        warnings.push(format!("partial: {}", short(reason)));
+    }
+    if !coverage.observed {
+        let reason = coverage.reason.as_deref().unwrap_or("for an unknown reason");
+        warnings.push(format!("nothing was observed: {}", short(reason)));
+    }
+    if coverage.repairs > 0 {
+        warnings.push(format!("{} repairs were made to the trace", coverage.repairs));
+    }
+    if let Some(unused) = trace.unused_spec.as_ref().filter(|unused| !unused.is_empty()) {
+        warnings.push(format!(
+            "never entered, though the specification lists them: {}",
+            crate::words::list(&unused[..unused.len().min(20)])
+        ));
+    }
+    let verdicts = trace.checkers.iter().map(|checker| {
+        let (name, verdict) = match checker {
+            Checker::Observed(checker) => (&checker.name, verdict_on_trace(checker.first_cycle_event)),
+            Checker::Predictive(checker) => {
+                let cut = if checker.complete { "" } else { ", but not everything was judged" };
+                let verdict = match (checker.atomic, checker.deadlocks.is_empty()) {
+                    (true, true) => "no violation predicted",
+                    (true, false) => "a deadlock is predicted",
+                    (false, _) => "violations are predicted",
+                };
+                (&checker.name, format!("{verdict}{cut}"))
+            }
+        };
+        (short(name), verdict)
+    });
+    Summary {
+        name: short(if trace.trace == "-" { "standard input" } else { &trace.trace }),
+        coverage: Some(coverage.clone()),
+        error: None,
+        warnings,
+        verdicts: verdicts.collect(),
+        seconds: trace.seconds,
+    }
+}
+
+fn verdict_on_trace(first_cycle: Option<u64>) -> String {
+    match first_cycle {
+        None => "the trace is serializable".to_owned(),
+        Some(event) => format!("the trace is not serializable, known at event {event}"),
+    }
+}

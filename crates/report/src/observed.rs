@@ -1,0 +1,221 @@
+//! From an observed violation to a finding in words.
+
+use crate::finding::{Arrow, Bar, Finding, Level, Row, Scene, Site};
+use crate::model::{Block, SceneEvent, Step, Violation};
+use crate::rules;
+use crate::words::{self, Pair, Tense, short};
+
+/// One of the things that have to be put in order.
+struct Actor {
+    full: String,
+    short: String,
+    /// The first event of its transaction.
+    identity: u64,
+}
+
+/// A violation in words. `trace` is its trace's position in the report.
+pub(crate) fn finding(violation: &Violation, checker: &str, trace: usize) -> Finding {
+    let blamed = violation.block.as_ref();
+    let block = blamed.unwrap_or(&violation.transaction);
+    let name = words::block(block);
+    let rule = rules::named(violation.shape.as_deref());
+    let steps = violation.clearest();
+    let (reasons, which, conclusion) = reasons(violation, steps);
+    Finding {
+        fingerprint: short(&violation.fingerprint),
+        strength: short(&violation.strength),
+        level: Level::Error,
+        counts: true,
+        title: match blamed {
+            Some(_) => format!("{name} is not atomic"),
+            None => {
+                format!("no serial order exists, and no single block is to blame: a cycle through {name}")
+            }
+        },
+        site: block.site.as_deref().or(violation.site.as_deref()).map(Site::new),
+        meaning: rule.meaning.to_owned(),
+        remedy: rule.remedy.to_owned(),
+        rule,
+        reasons,
+        conclusion,
+        notes: notes(violation, block),
+        count: violation.count,
+        traces: vec![trace],
+        checkers: vec![short(checker)],
+        variables: variables(steps),
+        scene: scene(violation, block, steps, &which),
+        subject: name,
+    }
+}
+
+fn notes(violation: &Violation, block: &Block) -> Vec<String> {
+    let mut notes = Vec::new();
+    if block.begin_event != violation.transaction.begin_event {
+        notes.push(format!("It is inside {}.", words::block(&violation.transaction)));
+    }
+    if violation.data_witness.is_some() {
+        let closing = violation.events.iter().find(|event| event.event == violation.event);
+        let op = words::op(&violation.op, closing.and_then(|event| event.on.as_deref()));
+        notes.push(format!("Synchronization fixes this order since event {}, {op}.", violation.event));
+    }
+    if violation.witness.is_empty() {
+        notes.push(format!("Completed by event {}; no witness was looked for.", violation.event));
+    }
+    match (violation.verified, &violation.verify_error) {
+        (Some(true), _) => notes.push("The witness was verified independently.".to_owned()),
+        (Some(false), problem) => notes.push(format!(
+            "INTERNAL ERROR: the independent verifier does not accept this witness: {}",
+            short(problem.as_deref().unwrap_or("no reason given"))
+        )),
+        (None, _) => {}
+    }
+    notes
+}
+
+/// The variables that a cycle is about, each once.
+fn variables(steps: &[Step]) -> Vec<String> {
+    let mut variables: Vec<String> = Vec::new();
+    for step in steps {
+        let is_access = step.because.split_once('-').is_some_and(|(first, second)| {
+            [first, second].iter().all(|access| matches!(*access, "read" | "write" | "update"))
+        });
+        let name = short(&step.on);
+        if is_access && !variables.contains(&name) {
+            variables.push(name);
+        }
+    }
+    variables
+}
+
+fn at(violation: &Violation, event: u64) -> Option<&SceneEvent> {
+    violation.events.binary_search_by_key(&event, |scene| scene.event).ok().map(|i| &violation.events[i])
+}
+
+fn actor(violation: &Violation, event: u64) -> Actor {
+    let Some(scene) = at(violation, event) else {
+        let full = format!("event {event}");
+        return Actor { short: full.clone(), full, identity: event };
+    };
+    let thread = short(&scene.thread);
+    match &scene.block {
+        Some(outermost) => {
+            let ours = |block: &&Block| {
+                outermost.begin_event == violation.transaction.begin_event
+                    && event >= block.begin_event
+                    && scene.thread == block.thread
+            };
+            let name = words::block(violation.block.as_ref().filter(ours).unwrap_or(outermost));
+            Actor { full: format!("{name} (thread {thread})"), short: name, identity: outermost.begin_event }
+        }
+        None => {
+            let place = scene.site.as_deref().map(|site| format!(" at {}", short(site))).unwrap_or_default();
+            let op = words::op(&scene.op, scene.on.as_deref());
+            Actor {
+                full: format!("thread {thread}'s {op}{place}"),
+                short: format!("thread {thread}"),
+                identity: event,
+            }
+        }
+    }
+}
+
+/// A sentence per step that orders two transactions, which step has which, and what follows.
+fn reasons(violation: &Violation, steps: &[Step]) -> (Vec<String>, Vec<Option<usize>>, String) {
+    let (mut reasons, mut which, mut cast) = (Vec::new(), Vec::new(), Vec::<(u64, String)>::new());
+    for step in steps {
+        let (first, second) = (actor(violation, step.from), actor(violation, step.to));
+        let inside = matches!(step.because.as_str(), "program-order" | "same-transaction")
+            && first.identity == second.identity;
+        if inside {
+            which.push(None);
+            continue;
+        }
+        // Two blocks of the same name are told apart by their threads.
+        let alike = first.short == second.short;
+        let called = |actor: &Actor| if alike { actor.full.clone() } else { actor.short.clone() };
+        let (a, b) = (called(&first), called(&second));
+        let pair = Pair { first: (&first.full, &a), second: (&second.full, &b) };
+        which.push(Some(reasons.len()));
+        reasons.push(words::reason(&pair, &step.because, &step.on, Tense::Happened));
+        for (actor, name) in [(&first, a), (&second, b)] {
+            if !cast.iter().any(|(known, _)| *known == actor.identity) {
+                cast.push((actor.identity, name));
+            }
+        }
+    }
+    let names: Vec<String> = cast.into_iter().map(|(_, name)| name).collect();
+    let conclusion =
+        if reasons.is_empty() { String::new() } else { words::conclusion(&names, Tense::Happened) };
+    (reasons, which, conclusion)
+}
+
+fn scene(violation: &Violation, block: &Block, steps: &[Step], which: &[Option<usize>]) -> Scene {
+    let mut wanted: Vec<u64> = steps.iter().flat_map(|step| [step.from, step.to]).collect();
+    wanted.push(block.begin_event);
+    if steps.is_empty() {
+        wanted.push(violation.event);
+    }
+    wanted.sort_unstable();
+    wanted.dedup();
+    let events: Vec<&SceneEvent> = wanted.iter().filter_map(|&event| at(violation, event)).collect();
+    let mut scene = Scene::default();
+    for event in &events {
+        let thread = scene.column(&event.thread);
+        let on = event.on.as_deref();
+        scene.rows.push(Row {
+            event: event.event,
+            thread,
+            what: words::what(&event.op, on),
+            op: words::op(&event.op, on),
+            site: event.site.as_deref().map(Site::new),
+            locks: Vec::new(),
+        });
+    }
+    let blamed = violation.block.as_ref().map(|block| block.begin_event);
+    let mut seen: Vec<u64> = Vec::new();
+    for event in &events {
+        let Some(outermost) = &event.block else { continue };
+        if seen.contains(&outermost.begin_event) {
+            continue;
+        }
+        seen.push(outermost.begin_event);
+        let inside = |event: &SceneEvent| {
+            event.block.as_ref().is_some_and(|block| block.begin_event == outermost.begin_event)
+        };
+        scene.bars.extend(bar(outermost, blamed, &events, &scene.rows, inside));
+    }
+    if let Some(nested) = violation.block.as_ref().filter(|nested| !seen.contains(&nested.begin_event)) {
+        let inside = |event: &SceneEvent| {
+            event.event >= nested.begin_event
+                && event.block.as_ref().is_some_and(|b| b.begin_event == violation.transaction.begin_event)
+        };
+        scene.bars.extend(bar(nested, blamed, &events, &scene.rows, inside));
+    }
+    let row = |event: u64| events.iter().position(|shown| shown.event == event);
+    scene.arrows = (steps.iter().zip(which))
+        .filter_map(|(step, reason)| {
+            let (from, to) = (row(step.from)?, row(step.to)?);
+            Some(Arrow { from, to, label: words::label(&step.because, &step.on), reason: *reason })
+        })
+        .collect();
+    scene
+}
+
+fn bar(
+    block: &Block,
+    blamed: Option<u64>,
+    events: &[&SceneEvent],
+    rows: &[Row],
+    inside: impl Fn(&SceneEvent) -> bool,
+) -> Option<Bar> {
+    let first = events.iter().position(|event| inside(event))?;
+    let last = events.iter().rposition(|event| inside(event))?;
+    Some(Bar {
+        thread: rows.get(first)?.thread,
+        name: words::block(block),
+        first,
+        last,
+        begins: events[first].event == block.begin_event,
+        blamed: blamed == Some(block.begin_event),
+    })
+}

@@ -1,0 +1,160 @@
+//! Events and orders in plain words, for readers who do not know the notation of traces.
+
+use crate::model::Block;
+use crate::visible::visible_within;
+
+/// Names are cut to this many characters; JSON has them whole.
+const LONGEST_NAME: usize = 100;
+
+/// A name from a trace, safe to show.
+pub(crate) fn short(name: &str) -> String {
+    visible_within(name, LONGEST_NAME)
+}
+
+/// Several names.
+pub(crate) fn list(names: &[impl AsRef<str>]) -> String {
+    names.iter().map(|name| short(name.as_ref())).collect::<Vec<_>>().join(", ")
+}
+
+/// A block's name: its label, or where it begins.
+pub(crate) fn block(block: &Block) -> String {
+    match (&block.label, &block.site) {
+        (Some(label), _) => short(label),
+        (None, Some(site)) => format!("the block at {}", short(site)),
+        (None, None) => format!("the block from event {}", block.begin_event),
+    }
+}
+
+/// An operation as the text format writes it.
+pub(crate) fn op(op: &str, on: Option<&str>) -> String {
+    match on {
+        Some(on) => format!("{}({})", short(op), short(on)),
+        None => short(op),
+    }
+}
+
+/// An operation as a sentence without its subject.
+pub(crate) fn what(op: &str, on: Option<&str>) -> String {
+    let verb = match op {
+        "r" => "reads",
+        "w" => "writes",
+        "rmw" | "add" | "or" | "and" | "xor" | "min" | "max" => "updates",
+        "acq" => "takes lock",
+        "rel" => "gives back lock",
+        "racq" => "takes (shared) lock",
+        "rrel" => "gives back (shared) lock",
+        "wait" => "waits with lock",
+        "fork" => "starts thread",
+        "join" => "waits for the end of thread",
+        "barrier" => "arrives at barrier",
+        "begin" => "begins",
+        "end" => "ends the block",
+        "alloc" => "allocates",
+        "free" => "frees",
+        _ => return self::op(op, on),
+    };
+    match on {
+        Some(on) => format!("{verb} {}", short(on)),
+        None if op == "begin" => "begins the block".to_owned(),
+        None => verb.to_owned(),
+    }
+}
+
+/// Whether what is told happened or could happen.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tense {
+    Happened,
+    Could,
+}
+
+/// Two things that a reason puts in order: as they are called at first and then in short.
+pub(crate) struct Pair<'a> {
+    pub(crate) first: (&'a str, &'a str),
+    pub(crate) second: (&'a str, &'a str),
+}
+
+/// `deposit (T1) must come before withdraw (T2), because withdraw wrote balance, which deposit had read before.`
+pub(crate) fn reason(pair: &Pair<'_>, because: &str, on: &str, tense: Tense) -> String {
+    let (a, b, on) = (pair.first.1, pair.second.1, short(on));
+    let had = if tense == Tense::Happened { "had" } else { "has" };
+    let why = match because {
+        "write-read" => format!("{b} {} {on}, which {a} {had} written", did("read", tense)),
+        "write-write" => format!("{b} {} {on}, which {a} {had} written", did("overwrite", tense)),
+        "release-acquire" => format!("{b} took lock {on} after {a} had held it"),
+        "fork" => format!("{a} started thread {on}"),
+        "join" => format!("{b} waited for the end of thread {on}"),
+        "barrier" => format!("{b} left barrier {on}, at which {a} had arrived"),
+        "program-order" | "same-transaction" => format!("thread {on} ran them in this order"),
+        other => match other.split_once('-') {
+            Some((before, after)) => {
+                format!("{b} {} {on}, which {a} {had} {} before", did(after, tense), done(before))
+            }
+            None => format!("{on} orders them ({})", short(other)),
+        },
+    };
+    format!("{} must come before {}, because {why}.", pair.first.0, pair.second.0)
+}
+
+/// An access as a finite verb.
+fn did(access: &str, tense: Tense) -> String {
+    let (past, present) = match access {
+        "read" => ("read", "reads"),
+        "write" => ("wrote", "writes"),
+        "overwrite" => ("overwrote", "overwrites"),
+        "update" => ("updated", "updates"),
+        other => return short(other),
+    };
+    if tense == Tense::Happened { past } else { present }.to_owned()
+}
+
+/// An access as a participle.
+fn done(access: &str) -> String {
+    match access {
+        "read" => "read".to_owned(),
+        "write" => "written".to_owned(),
+        "update" => "updated".to_owned(),
+        other => short(other),
+    }
+}
+
+/// A step in a few words, for the label of an arrow.
+pub(crate) fn label(because: &str, on: &str) -> String {
+    let on = short(on);
+    match because {
+        "release-acquire" => format!("lock {on}: given back, then taken"),
+        "fork" => format!("starts thread {on}"),
+        "join" => format!("end of thread {on}"),
+        "barrier" => format!("barrier {on}"),
+        "program-order" => format!("order of thread {on}"),
+        "same-transaction" => "one block".to_owned(),
+        other => match other.split_once('-') {
+            Some((before, after)) => format!("{on}: {}, then {}", done(before), done(after)),
+            None => format!("{on} ({})", short(other)),
+        },
+    }
+}
+
+/// What an access does to its variable: `read`, `write` or `update`.
+pub(crate) fn access(op: &str) -> &'static str {
+    match op {
+        "r" => "read",
+        "w" => "write",
+        _ => "update",
+    }
+}
+
+/// What follows from reasons that go in a circle through these.
+pub(crate) fn conclusion(actors: &[String], tense: Tense) -> String {
+    let result = match tense {
+        Tense::Happened => "what happened",
+        Tense::Could => "what would happen",
+    };
+    match actors {
+        [a, b] => format!(
+            "So {a} would have to run both before and after {b}: no order of running them one after the other explains {result}."
+        ),
+        _ => format!(
+            "So each would have to run before the next, and the last before the first: no order of running them one after the other explains {result}."
+        ),
+    }
+}
