@@ -6,7 +6,7 @@
 //!
 //! **Guarantee.** Where all components are judged, nothing is missed: an execution without a finding is view-atomic,
 //! if there is no potential for deadlock. The theorem's "iff" holds in that direction only: that a pair
-//! is not atomic does not make the whole so, as [`blocks`](super::blocks) shows, and findings of pairs are reported as
+//! is not atomic does not make the whole so, as `blocks` shows, and findings of pairs are reported as
 //! they are. Of units that a pair breaks it is not asked whether they take part in longer cycles.
 //!
 //! **Bounds.** The search is exponential. A component in which no unit can be left and entered again in the
