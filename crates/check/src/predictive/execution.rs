@@ -217,14 +217,10 @@ impl Execution {
         }
     }
 
-    /// The steps of a section as a node of a unit's tree: the whole unit, if it was entered before.
+    /// The steps of a section as a node of a unit's tree: what of it is in the unit.
     pub fn node_steps(&self, unit: &Unit, section: SectionId) -> Range<u32> {
         let section = self.stacks.section(section);
-        if section.start < unit.steps.start {
-            unit.steps.clone()
-        } else {
-            section.start..section.end.saturating_add(1).min(unit.steps.end)
-        }
+        section.start.max(unit.steps.start)..section.end.saturating_add(1).min(unit.steps.end)
     }
 
     /// An access as findings show it.

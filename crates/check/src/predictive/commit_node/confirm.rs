@@ -47,6 +47,33 @@ pub(in crate::predictive) enum Confirmed {
 pub(in crate::predictive) fn is_free(execution: &Execution, sketch: &Sketch) -> bool {
     let (Some(&(e1, _)), Some(&(_, e2))) = (sketch.first(), sketch.last()) else { return false };
     held(execution, e1, e2).is_empty()
+        && !sketch.iter().any(|&(first, second)| must_precede(execution, second, first))
+}
+
+/// Whether one access comes before another in every interleaving, because its thread took a lock before it started
+/// the other's and still holds it, and the other's has had that lock since.
+fn must_precede(execution: &Execution, one: u32, other: u32) -> bool {
+    let (one, other) = (&execution.accesses[one as usize], &execution.accesses[other as usize]);
+    let unit = execution.unit(other.unit);
+    execution.stacks.held(one.stack).any(|section| {
+        let held = execution.stacks.section(section);
+        let after = first_step_after(execution, held.period, unit);
+        execution.stacks.sections().iter().any(|section| {
+            section.thread == unit.thread
+                && section.lock == held.lock
+                && exclusive(section.mode, held.mode)
+                && (after..=other.step).contains(&section.start)
+        })
+    })
+}
+
+/// The first step of a unit's thread that is after a period of another thread.
+fn first_step_after(execution: &Execution, period: PeriodId, unit: &Unit) -> u32 {
+    let periods = &execution.periods;
+    let after = periods.of_thread(unit.thread).get(periods.first_after(period, unit.thread) as usize);
+    let Some(&after) = after else { return u32::MAX };
+    let units = execution.units.iter().filter(|unit| unit.period == after);
+    units.map(|unit| unit.steps.start).min().unwrap_or(u32::MAX)
 }
 
 /// The sections around two accesses of a unit.
@@ -120,6 +147,9 @@ impl<'a> Confirm<'a> {
     fn way(&mut self, unit: UnitId, left: &End, locks: &[SectionId]) -> Option<Option<Sketch>> {
         let execution = self.execution;
         let first = self.reverse(left)?;
+        if must_precede(execution, left.theirs, left.own) {
+            return Some(None);
+        }
         let mut entries = vec![Entry { end: first, way: Way::Clear, from: None }];
         let mut seen = FxHashSet::default();
         let mut at = 0;
@@ -137,6 +167,9 @@ impl<'a> Confirm<'a> {
                     }
                     let next_unit = execution.accesses[leaving.theirs as usize].unit;
                     if next_unit != unit && !execution.concurrent(unit, next_unit) {
+                        continue;
+                    }
+                    if must_precede(execution, leaving.theirs, leaving.own) {
                         continue;
                     }
                     let way = self.pass(entry, leaving, way, locks);
@@ -172,7 +205,7 @@ impl<'a> Confirm<'a> {
                 return self.is_clear(from, entry_start..leaving_end, lock);
             }
             let period_end = self.last_step(from);
-            let starts = self.first_step_after(from.period, to);
+            let starts = first_step_after(self.execution, from.period, to);
             self.is_clear(from, entry_start..period_end, lock) && self.is_clear(to, starts..leaving_end, lock)
         });
         if is_clear { way } else { Way::Blocked }
@@ -183,21 +216,12 @@ impl<'a> Confirm<'a> {
     fn is_clear(&self, unit: &Unit, steps: Range<u32>, section: SectionId) -> bool {
         let execution = self.execution;
         let held = execution.stacks.section(section);
-        let start = steps.start.min(self.first_step_after(held.period, unit));
+        let start = steps.start.min(first_step_after(self.execution, held.period, unit));
         !self.sections[unit.thread.index()].iter().any(|&other| {
             let other = execution.stacks.section(other);
             let overlaps = other.start < steps.end && start <= other.end;
             overlaps && other.lock == held.lock && exclusive(other.mode, held.mode)
         })
-    }
-
-    /// The first step of a unit's thread that is after a period of another thread.
-    fn first_step_after(&self, period: PeriodId, unit: &Unit) -> u32 {
-        let periods = &self.execution.periods;
-        let after = periods.of_thread(unit.thread).get(periods.first_after(period, unit.thread) as usize);
-        let Some(&after) = after else { return u32::MAX };
-        let units = self.execution.units.iter();
-        units.filter(|unit| unit.period == after).map(|unit| unit.steps.start).min().unwrap_or(u32::MAX)
     }
 
     /// The last step of a unit's period.
