@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use atomvet_check::enumerate::Truth;
-use atomvet_check::predictive::predicted::Pattern;
 use atomvet_check::predictive::schedule::{self, Goal, Outcome, Recorded};
 use atomvet_check::registry::Entry;
 use atomvet_check::{Config, Findings, notation};
@@ -36,7 +35,7 @@ impl Schedules {
         let mut shown = BTreeSet::new();
         for violation in &out.predicted.violations {
             let found = violation.patterns.iter().filter(|pattern| pattern.is_chain()).find_map(|pattern| {
-                let goal = goal(pattern);
+                let goal = Goal::of(pattern);
                 if !recorded.is_judgeable(&goal) {
                     return None;
                 }
@@ -77,10 +76,4 @@ impl Schedules {
     pub(crate) fn percent(&self) -> f64 {
         100.0 * self.shown as f64 / self.schedulable.max(1) as f64
     }
-}
-
-fn goal(pattern: &Pattern) -> Goal {
-    let at = |i: usize| pattern.moments[i].event.at;
-    let order = pattern.order.iter().map(|&(first, second)| (at(first), at(second))).collect();
-    Goal { block: pattern.block.begin, order }
 }

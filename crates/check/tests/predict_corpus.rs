@@ -110,9 +110,7 @@ fn scheduled_blocks(predicted: &Predicted, events: &[Event], names: &Names) -> B
     let config = Config::default();
     let recorded = Recorded::new(&config, events);
     let is_shown = |pattern: &Pattern| {
-        let at = |i: usize| pattern.moments[i].event.at;
-        let order = pattern.order.iter().map(|&(first, second)| (at(first), at(second))).collect();
-        let goal = Goal { block: pattern.block.begin, order };
+        let goal = Goal::of(pattern);
         let (Outcome::Found(schedule), _) = recorded.search(&goal, 1_000_000) else { return false };
         schedule::verify(&config, events, &schedule, &goal).expect("a schedule that holds");
         true

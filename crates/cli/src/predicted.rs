@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use atomvet_check::predictive::Effort;
 use atomvet_check::predictive::effort::{Done, Keep, Watch};
-use atomvet_check::predictive::predicted::{Deadlock, Moment, Pattern, Prediction, Race, Reason};
+use atomvet_check::predictive::predicted::{Deadlock, Moment, Prediction, Race, Reason};
 use atomvet_check::predictive::schedule::{self, Goal, Outcome, Recorded};
 use atomvet_check::{Findings, Stats, Strength};
 use atomvet_trace::{Event, EventId, Format, Names, Op};
@@ -299,7 +299,7 @@ impl Stage<'_> {
             if !is_it || !pattern.is_chain() {
                 continue;
             }
-            let goal = goal(pattern);
+            let goal = Goal::of(pattern);
             if !self.recorded.is_judgeable(&goal) {
                 continue;
             }
@@ -345,12 +345,6 @@ impl Stage<'_> {
             }
         }
     }
-}
-
-fn goal(pattern: &Pattern) -> Goal {
-    let at = |i: usize| pattern.moments.get(i).map(|moment| moment.event.at);
-    let order = pattern.order.iter().filter_map(|&(first, second)| at(first).zip(at(second))).collect();
-    Goal { block: pattern.block.begin, order }
 }
 
 /// Makes the directory for schedules, before any work is done.

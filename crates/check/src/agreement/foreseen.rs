@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use atomvet_trace::{Event, EventId};
 
-use crate::predictive::predicted::{Pattern, Predicted, Reason};
+use crate::predictive::predicted::{Predicted, Reason};
 use crate::predictive::schedule::{self, Goal, Outcome, Recorded};
 use crate::registry;
 use crate::{Config, Findings, Kind};
@@ -30,7 +30,7 @@ pub fn foresee(config: &Config, events: &[Event]) -> Result<(), String> {
             }
             let chains = violation.patterns.iter().filter(|pattern| pattern.is_chain());
             for pattern in chains.filter(|_| violation.reason == Reason::Pattern).take(3) {
-                let goal = goal(pattern);
+                let goal = Goal::of(pattern);
                 if recorded.is_judgeable(&goal)
                     && let (Outcome::Found(schedule), _) = recorded.search(&goal, BUDGET)
                 {
@@ -57,12 +57,6 @@ fn run(entry: &registry::Entry, config: &Config, events: &[Event]) -> Predicted 
     checker.events(EventId(0), events, &mut out);
     checker.finish(&mut out);
     out.predicted
-}
-
-fn goal(pattern: &Pattern) -> Goal {
-    let at = |i: usize| pattern.moments[i].event.at;
-    let order = pattern.order.iter().map(|&(first, second)| (at(first), at(second))).collect();
-    Goal { block: pattern.block.begin, order }
 }
 
 #[cfg(test)]

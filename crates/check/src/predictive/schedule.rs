@@ -39,6 +39,7 @@ use self::pattern::Pattern;
 use self::recorded::index;
 use self::search::Verdict;
 use self::window::Window;
+use super::predicted;
 
 mod judge;
 mod machine;
@@ -60,6 +61,15 @@ pub struct Goal {
     /// Pairs of recorded events: both must happen, in this order. For the pattern e1 · f · e2: (e1, f), (f, e2).
     /// That this violates the block is up to whoever asks; [`verify`] tells.
     pub order: Vec<(EventId, EventId)>,
+}
+
+impl Goal {
+    /// To see a predicted pattern happen.
+    pub fn of(pattern: &predicted::Pattern) -> Goal {
+        let at = |i: usize| pattern.moments.get(i).map(|moment| moment.event.at);
+        let order = pattern.order.iter().filter_map(|&(first, second)| at(first).zip(at(second))).collect();
+        Goal { block: pattern.block.begin, order }
+    }
 }
 
 /// What a search came to.
