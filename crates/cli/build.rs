@@ -1,7 +1,7 @@
 //! Compiles the runtime that watched programs load, so that the command can carry it with it.
 //!
 //! It is a library of its own kind: its name is that of ThreadSanitizer's runtime, it must not unwind, and it is
-//! always optimised, however the command is built. It has no dependencies, so the compiler alone does it.
+//! always optimised, however the command is built. It depends on two crates of ours and no others, so the compiler alone does it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,6 +10,7 @@ fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("libtsan.so.2");
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     println!("cargo::rerun-if-changed=../runtime/src");
+    println!("cargo::rerun-if-changed=../recorder/src");
     println!("cargo::rerun-if-changed=../ring/src");
     println!("cargo::rerun-if-changed=../../include/atomvet.h");
     let target = std::env::var("TARGET").unwrap_or_default();
@@ -18,15 +19,29 @@ fn main() {
         std::fs::write(&out, []).expect("the output directory can be written");
         return;
     }
+    let [ring, recorder] =
+        ["ring", "recorder"].map(|name| out.with_file_name(format!("libatomvet_{name}.rlib")));
+    let source = |name: &str| crates.join(name).join("src/lib.rs");
+    compile("atomvet_ring", "rlib", &source("ring"), &ring, &[]);
+    compile("atomvet_recorder", "rlib", &source("recorder"), &recorder, &["--extern", "atomvet_ring"]);
+    let options =
+        ["--extern", "atomvet_recorder", "-C", "lto=fat", "-C", "link-arg=-Wl,-soname,libtsan.so.2"];
+    compile("atomvet_runtime", "cdylib", &source("runtime"), &out, &options);
+}
+
+/// Calls the compiler; crates find each other in the directory that they are put in.
+fn compile(name: &str, kind: &str, source: &Path, out: &Path, options: &[&str]) {
     let status = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
-        .args(["--edition", "2024", "--crate-name", "atomvet_runtime", "--crate-type", "cdylib"])
+        .args(["--edition", "2024", "--crate-name", name, "--crate-type", kind])
         .args(["-C", "opt-level=3", "-C", "panic=abort", "-C", "codegen-units=1", "-C", "strip=debuginfo"])
-        .args(["-C", "link-arg=-Wl,-soname,libtsan.so.2", "--cap-lints", "allow"])
-        .arg(crates.join("runtime/src/lib.rs"))
+        .args(["--cap-lints", "allow", "-L"])
+        .arg(out.parent().expect("it is in the output directory"))
+        .args(options)
+        .arg(source)
         .arg("-o")
-        .arg(&out)
+        .arg(out)
         .env_remove("RUSTFLAGS")
         .status()
         .expect("the compiler can be run");
-    assert!(status.success(), "the runtime does not compile: {status}");
+    assert!(status.success(), "{name} does not compile: {status}");
 }

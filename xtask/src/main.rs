@@ -3,6 +3,7 @@
 mod bench;
 mod bench_native;
 mod ci;
+mod install;
 mod jars;
 mod oracle;
 mod predict;
@@ -16,6 +17,8 @@ use clap::Parser;
 enum Command {
     /// The one check: format, lints, dependencies, licences, documentation, tests, a share of the oracle
     Ci,
+    /// Installs what the tests need and is not there: compilers, a JDK, a browser
+    Install,
     /// All checkers, witnesses, orders and formats on random small traces, judged by the oracle
     Oracle(oracle::Options),
     /// The predictive checkers on random small programs, judged by all of their interleavings
@@ -31,6 +34,7 @@ enum Command {
 fn main() -> anyhow::Result<()> {
     match Command::parse() {
         Command::Ci => ci::run(),
+        Command::Install => install::run(),
         Command::Oracle(options) => oracle::run(&options),
         Command::Predict(options) => predict::run(&options),
         Command::Bench(options) => bench::run(&options),

@@ -1,19 +1,18 @@
-//! Functions and annotations as blocks: a stack per thread, nothing else until something is recorded inside.
+//! Functions and annotations as blocks.
 //!
 //! Two compilers' hooks end here. `-fsanitize=thread` calls `__tsan_func_entry` with the *caller's* return
 //! address, so that the function itself is known only by where the hook returns to; inlined functions have
 //! none. `-finstrument-functions` names the function and survives inlining.
 //!
-//! `longjmp` leaves without a word (`interpose/jumps.rs`), and so may other things. So a frame keeps its stack pointer, and frames
-//! below the present one are dead.
+//! `longjmp` leaves without a word: see `interpose/jumps.rs`.
 
 use core::arch::naked_asm;
 use core::ffi::{CStr, c_char};
-use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
-use crate::ring::{Block, Kind, LOW};
-use crate::thread::{self, FRAMES, Frame, Thread};
-use crate::{shadow, stream};
+use atomvet_recorder::blocks::{drop_dead, enter, innermost, leave, make_known, overflow_left};
+
+use crate::ring::{Block, LOW};
+use crate::thread::{self, FRAMES, Thread};
 
 /// The hook of `-fsanitize=thread`. Its stack pointer is that of the function, plus the return address.
 #[unsafe(no_mangle)]
@@ -93,160 +92,6 @@ fn leave_until(thread: &mut Thread, block: u64) {
     }
 }
 
-/// The innermost open block, unless it is deeper than what is kept or there is none.
-#[inline(always)]
-fn innermost(thread: &Thread) -> Option<Frame> {
-    if thread.depth.wrapping_sub(1) < FRAMES {
-        // SAFETY: the first `depth` frames are there.
-        Some(unsafe { *thread.frames.add(thread.depth - 1) })
-    } else {
-        None
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn overflow_left(thread: &mut Thread) {
-    thread.depth = thread.depth.saturating_sub(1);
-}
-
-#[inline(always)]
-fn enter(block: u64, stack: usize, place: usize) {
-    let Some(thread) = Thread::recording() else { return };
-    if let Some(frame) = innermost(thread)
-        && frame.stack < stack
-    {
-        drop_dead(thread, stack);
-    }
-    let depth = thread.depth;
-    let key = thread.key;
-    thread.new_period();
-    if depth >= FRAMES {
-        thread.depth = depth + 1;
-        return;
-    }
-    let frame = Frame { block, stack, place, key, entered: thread.key, bare_count: thread.bare_count };
-    // SAFETY: there is room for so many.
-    let room = unsafe { thread.frames.add(depth) };
-    // In this order: another thread that looks at this one now finds the new period in no block yet (`act_for` in
-    // `shadow.rs`); and a signal handler that came in between has used the room, perhaps when half of the frame was
-    // written. It began a period of its own, which shows in the newest one.
-    // SAFETY: as above; and the thread's own field, which a signal handler may have changed.
-    unsafe {
-        room.write(frame);
-        compiler_fence(Ordering::SeqCst);
-        thread.depth = depth + 1;
-        compiler_fence(Ordering::SeqCst);
-        if (&raw const thread.newest).read_volatile() != frame.entered {
-            room.write_volatile(frame);
-        }
-    }
-    if depth == 1 && thread.introduced == 0 || !is_known(block) {
-        introduce(thread);
-    }
-}
-
-/// Functions that were announced once, by where they would be in a table without collisions.
-static KNOWN_FUNCTIONS: [AtomicU64; FUNCTIONS] = [const { AtomicU64::new(0) }; FUNCTIONS];
-const FUNCTIONS: usize = 1 << 16;
-/// How many places a function may be at. Beyond, it counts as known.
-const PLACES: usize = 4;
-
-#[inline(always)]
-fn function_place(block: u64) -> usize {
-    (block ^ block >> 16) as usize % (FUNCTIONS - PLACES)
-}
-
-#[inline(always)]
-fn is_known(block: u64) -> bool {
-    KNOWN_FUNCTIONS[function_place(block)].load(Ordering::Relaxed) == block || is_known_elsewhere(block)
-}
-
-#[inline(never)]
-fn is_known_elsewhere(block: u64) -> bool {
-    for place in &KNOWN_FUNCTIONS[function_place(block)..][..PLACES] {
-        match place.compare_exchange(0, block, Ordering::Relaxed, Ordering::Relaxed) {
-            Ok(_) => return false,
-            Err(there) if there == block => return true,
-            Err(_) => {}
-        }
-    }
-    true
-}
-
-/// A thread that works on its own for ever would never be heard of, nor would a function in which nothing happens that
-/// concerns others: the first block of each is announced.
-#[cold]
-#[inline(never)]
-fn introduce(thread: &mut Thread) {
-    thread.introduced = 1;
-    if shadow::enter(thread) {
-        stream::record(thread, Kind::Nothing, 0, 0, 0);
-        thread.busy = 0;
-    }
-}
-
-/// Takes frames away that stand below `stack`: whatever was there has been left.
-#[cold]
-#[inline(never)]
-fn drop_dead(thread: &mut Thread, stack: usize) {
-    // On another stack (a signal's, a coroutine's) nothing can be said.
-    let known = |pointer: usize| (thread.stack_low..thread.stack_high).contains(&pointer);
-    if !known(stack) {
-        return;
-    }
-    while let Some(frame) = innermost(thread)
-        && frame.stack < stack
-        && (thread.stack_low..thread.stack_high).contains(&frame.stack)
-    {
-        leave(thread);
-    }
-}
-
-/// The thread goes on at a place further up its stack.
-pub(crate) fn jump(stack: usize) {
-    if let Some(thread) = thread::current() {
-        drop_dead(thread, stack);
-    }
-}
-
-/// Leaves the innermost block.
-#[inline(always)]
-fn leave(thread: &mut Thread) {
-    let Some(frame) = innermost(thread) else { return overflow_left(thread) };
-    if thread.announced >= thread.depth && thread.bare_count > 0 && thread.busy == 0 {
-        thread.busy = 1;
-        shadow::record_bare(thread);
-        thread.busy = 0;
-    }
-    let depth = thread.depth - 1;
-    // Before and after, so that a signal handler in between finds the one or the other, and leaves nothing wrong behind.
-    thread.announced = thread.announced.min(depth);
-    compiler_fence(Ordering::SeqCst);
-    thread.depth = depth;
-    compiler_fence(Ordering::SeqCst);
-    thread.announced = thread.announced.min(depth);
-    thread.key = frame.key.max(thread.received);
-    thread.bare_count = thread.bare_count.min(frame.bare_count);
-}
-
-/// All blocks end with their thread.
-pub(crate) fn leave_all(thread: &mut Thread) {
-    while thread.depth > 0 {
-        leave(thread);
-    }
-}
-
-/// Labels whose text was recorded, by hash.
-static KNOWN_LABELS: [AtomicU64; 4096] = [const { AtomicU64::new(0) }; 4096];
-
-/// A new process has a new ring, which has no labels yet.
-pub(crate) fn forget_labels() {
-    for known in KNOWN_LABELS.iter().chain(&KNOWN_FUNCTIONS) {
-        known.store(0, Ordering::Relaxed);
-    }
-}
-
 /// `ATOMVET_BEGIN` of `atomvet.h`.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
@@ -258,16 +103,7 @@ unsafe extern "C" fn annotation_entered(label: *const c_char, place: usize, stac
     let Some(thread) = Thread::recording() else { return };
     // SAFETY: the header asks for a string.
     let text = if label.is_null() { b"" } else { unsafe { CStr::from_ptr(label) }.to_bytes() };
-    let hash = text.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-    });
-    let hash = (hash ^ hash >> 48) & LOW | 1;
-    let known = &KNOWN_LABELS[hash as usize % KNOWN_LABELS.len()];
-    if known.load(Ordering::Acquire) != hash && shadow::enter(thread) {
-        stream::record_label(thread, hash, text);
-        known.store(hash, Ordering::Release);
-        thread.busy = 0;
-    }
+    let hash = make_known(thread, text);
     enter((Block::Label as u64) << 48 | hash, stack, place);
 }
 

@@ -9,20 +9,14 @@
 //! nothing: the command reads the records and does. Without a directory for them in the environment
 //! ([`ring::DIRECTORY`]) it does nothing at all.
 //!
-//! Rules of the house: nothing here allocates, unwinds, or changes `errno`; nothing takes a lock on the path of an
+//! Rules of the house, as in `crates/recorder`: nothing here allocates, unwinds, or changes `errno`; nothing takes a lock on the path of an
 //! access that is covered; what cannot be done is said in one line, and the program goes on.
 
-#[path = "../../ring/src/lib.rs"]
-pub mod ring;
+use atomvet_recorder::{lock, process, ring, shadow, stream, sys, thread};
 
 mod atomics;
 mod blocks;
 mod hooks;
+mod host;
 mod interpose;
-mod lock;
-mod process;
 mod real;
-mod shadow;
-mod stream;
-mod sys;
-mod thread;

@@ -3,7 +3,6 @@
 use core::arch::{asm, naked_asm};
 use core::ffi::c_int;
 
-use crate::blocks;
 use crate::real::real;
 
 /// Leaves all functions below the one that called `setjmp`.
@@ -16,7 +15,7 @@ fn leave_below(environment: *const u64) {
         asm!("mov {}, qword ptr fs:[0x30]", out(reg) guard, options(nostack, readonly, pure));
         *environment.add(STACK_POINTER)
     };
-    blocks::jump((mangled.rotate_right(0x11) ^ guard) as usize);
+    atomvet_recorder::blocks::jump((mangled.rotate_right(0x11) ^ guard) as usize);
 }
 
 macro_rules! jumps {
@@ -47,7 +46,7 @@ unsafe extern "C" fn __cxa_begin_catch(exception: usize) -> usize {
 }
 
 extern "C" fn begin_catch(exception: usize, stack: usize) -> usize {
-    blocks::jump(stack);
+    atomvet_recorder::blocks::jump(stack);
     // SAFETY: the caller's argument.
     unsafe { real!(c"__cxa_begin_catch": fn(usize) -> usize)(exception) }
 }

@@ -9,7 +9,7 @@ use crate::lock::Guarded;
 use crate::real::real;
 use crate::ring::Kind;
 use crate::thread::{self, Heritage, Thread};
-use crate::{blocks, process, stream, sys};
+use crate::{process, stream, sys};
 
 type Start = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 
@@ -252,7 +252,7 @@ unsafe extern "C" fn farewell(_: *mut c_void) {
         return;
     }
     thread.busy = 1;
-    blocks::leave_all(thread);
+    atomvet_recorder::blocks::leave_all(thread);
     stream::record(thread, Kind::ThreadEnd, 0, 0, 0);
     thread.end();
 }
@@ -261,5 +261,4 @@ unsafe extern "C" fn farewell(_: *mut c_void) {
 pub(crate) fn reset_locks() {
     NURSERY.reset();
     HANDLES.reset();
-    thread::reset_locks();
 }

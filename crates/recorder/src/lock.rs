@@ -8,15 +8,18 @@ use crate::sys;
 
 /// A spin lock that lets others run when it takes long. Not fair, which nobody relies on.
 #[repr(align(64))]
-pub(crate) struct Spin(AtomicU32);
+pub struct Spin(AtomicU32);
 
 impl Spin {
-    pub(crate) const fn new() -> Spin {
+    /// One that nobody holds.
+    #[expect(clippy::new_without_default, reason = "all of them are statics")]
+    pub const fn new() -> Spin {
         Spin(AtomicU32::new(0))
     }
 
+    /// Takes it, however long that takes.
     #[inline(always)]
-    pub(crate) fn lock(&self) {
+    pub fn lock(&self) {
         if self.0.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             self.wait();
         }
@@ -36,23 +39,24 @@ impl Spin {
 
     /// Takes it if nobody has it.
     #[inline(always)]
-    pub(crate) fn try_lock(&self) -> bool {
+    pub fn try_lock(&self) -> bool {
         self.0.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
+    /// Gives it back.
     #[inline(always)]
-    pub(crate) fn unlock(&self) {
+    pub fn unlock(&self) {
         self.0.store(0, Ordering::Release);
     }
 
     /// Frees a lock whose holder does not exist in this process.
-    pub(crate) fn reset(&self) {
+    pub fn reset(&self) {
         self.unlock();
     }
 }
 
 /// Something that only the holder of its lock sees.
-pub(crate) struct Guarded<T> {
+pub struct Guarded<T> {
     lock: Spin,
     value: UnsafeCell<T>,
 }
@@ -61,23 +65,25 @@ pub(crate) struct Guarded<T> {
 unsafe impl<T: Send> Sync for Guarded<T> {}
 
 impl<T> Guarded<T> {
-    pub(crate) const fn new(value: T) -> Self {
+    /// Guards a value.
+    pub const fn new(value: T) -> Self {
         Guarded { lock: Spin::new(), value: UnsafeCell::new(value) }
     }
 
-    pub(crate) fn lock(&self) -> Held<'_, T> {
+    /// The value, until what is returned is dropped.
+    pub fn lock(&self) -> Held<'_, T> {
         self.lock.lock();
         Held(self)
     }
 
     /// See [`Spin::reset`].
-    pub(crate) fn reset(&self) {
+    pub fn reset(&self) {
         self.lock.reset();
     }
 }
 
 /// The right to use what a lock guards, until dropped.
-pub(crate) struct Held<'a, T>(&'a Guarded<T>);
+pub struct Held<'a, T>(&'a Guarded<T>);
 
 impl<T> Deref for Held<'_, T> {
     type Target = T;

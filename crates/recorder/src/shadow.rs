@@ -40,7 +40,7 @@ use crate::sys;
 use crate::thread::{self, BARE, Bare, FRAMES, HEARD, RECENT, Thread};
 
 /// Addresses are told apart by this many bits.
-pub(crate) const ADDRESS_BITS: u32 = 43;
+pub const ADDRESS_BITS: u32 = 43;
 const PLANE_BYTES: usize = 1 << ADDRESS_BITS;
 /// Groups of threads. Each has a plane for reads; the words for writes of all groups stand together behind those, so that
 /// a read finds all writes in one cache line.
@@ -61,8 +61,10 @@ const WHEN: u64 = !(thread::STEP - 1);
 
 /// How memory is accessed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Access {
+pub enum Access {
+    /// It is read.
     Read,
+    /// It is written.
     Write,
 }
 
@@ -89,7 +91,7 @@ impl Access {
 }
 
 /// Reserves the planes. False if the address space is too small.
-pub(crate) fn reserve() -> bool {
+pub fn reserve() -> bool {
     /// Between low programs and the others, so that what is mapped later stays where it would be.
     const USUALLY_FREE: usize = 0x1000_0000_0000;
     let base = sys::reserve_at(USUALLY_FREE, PLANE_BYTES * PLANES * 2);
@@ -99,13 +101,13 @@ pub(crate) fn reserve() -> bool {
 }
 
 /// Where the words for the reads of a thread are.
-pub(crate) fn plane(index: usize) -> usize {
+pub fn plane(index: usize) -> usize {
     // SAFETY: written once, before any thread records.
     unsafe { BASE + index % PLANES * PLANE_BYTES }
 }
 
 /// Where those for its writes are.
-pub(crate) fn plane_of_writes(index: usize) -> usize {
+pub fn plane_of_writes(index: usize) -> usize {
     // SAFETY: written once, before any thread records.
     unsafe { BASE + TO_WRITES + index % PLANES * 8 }
 }
@@ -139,14 +141,14 @@ unsafe fn write_word(plane: usize, address: usize) -> &'static AtomicU64 {
 
 /// Whether a record covers this access of at most 8 bytes within one word.
 #[inline(always)]
-pub(crate) fn is_covered(thread: &Thread, access: Access, address: usize, size: usize) -> bool {
+pub fn is_covered(thread: &Thread, access: Access, address: usize, size: usize) -> bool {
     let record = access.own(thread, address).load(Ordering::Relaxed);
     thread::is_since(record, thread.key) && !record & bytes_of(address, size) == 0
 }
 
 /// The compiler's hook for an access that does not cross a word.
 #[inline(always)]
-pub(crate) fn access(access: Access, address: usize, size: usize, place: usize) {
+pub fn access(access: Access, address: usize, size: usize, place: usize) {
     let Some(thread) = thread::current() else { return record(access, address, size, place) };
     thread.seen += 1;
     if !is_covered(thread, access, address, size) {
@@ -156,7 +158,7 @@ pub(crate) fn access(access: Access, address: usize, size: usize, place: usize) 
 
 /// The rest of [`access`].
 #[inline(always)]
-pub(crate) fn uncovered(access: Access, address: usize, size: usize, place: usize) {
+pub fn uncovered(access: Access, address: usize, size: usize, place: usize) {
     match access {
         Access::Read => read_late(address, size, place),
         Access::Write => write_late(address, size, place),
@@ -252,7 +254,7 @@ fn remember(thread: &mut Thread, access: Access, address: usize, size: usize, pl
 /// Before the thread receives something, or leaves a block in which something is recorded: late accesses that no lock
 /// protected, and that may race, are recorded while they can be.
 #[inline]
-pub(crate) fn record_bare(thread: &mut Thread) {
+pub fn record_bare(thread: &mut Thread) {
     if thread.bare_count > 0 {
         record_some_bare(thread);
     }
@@ -281,7 +283,7 @@ fn record_some_bare(thread: &mut Thread) {
 
 /// An access of any length. Large ones are many of small ones.
 #[inline(never)]
-pub(crate) fn access_range(access: Access, address: usize, size: usize, place: usize) {
+pub fn access_range(access: Access, address: usize, size: usize, place: usize) {
     let end = address.wrapping_add(size);
     let mut at = address;
     while at < end {
@@ -315,7 +317,7 @@ fn record(access: Access, address: usize, size: usize, place: usize) {
 
 /// The runtime is at work from here on, unless it is already, or wants to know nothing.
 #[inline(always)]
-pub(crate) fn enter(thread: &mut Thread) -> bool {
+pub fn enter(thread: &mut Thread) -> bool {
     if thread.busy != 0 {
         stream::count_lost_in_handler();
         return false;
@@ -327,15 +329,16 @@ pub(crate) fn enter(thread: &mut Thread) -> bool {
     true
 }
 
+/// The lock that orders accesses to an address.
 #[inline(always)]
-pub(crate) fn stripe(address: usize) -> &'static Spin {
+pub fn stripe(address: usize) -> &'static Spin {
     &STRIPE_LOCKS[(address >> 3) % STRIPES]
 }
 
 /// Under the lock of the stripe: what becomes of an access. It is noted, and what conflicts with it in the words of
 /// others is no longer.
 #[inline(always)]
-pub(crate) fn take_over(thread: &mut Thread, access: Access, address: usize, size: usize) -> Need {
+pub fn take_over(thread: &mut Thread, access: Access, address: usize, size: usize) -> Need {
     let bytes = bytes_of(address, size);
     let own = access.own(thread, address).load(Ordering::Relaxed);
     let covered_once = thread::is_since(own, thread.birth) && !own & bytes == 0;
@@ -372,7 +375,7 @@ struct Taken {
 
 /// What an access needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Need {
+pub enum Need {
     /// Nothing: it is covered.
     None,
     /// A record only if another thread asks for it.
@@ -553,7 +556,7 @@ fn act_for(late: u64, access: Access, address: usize, bytes: u64) -> bool {
 }
 
 /// Memory begins a new life: no word speaks of it any more.
-pub(crate) fn forget(address: usize, bytes: usize) {
+pub fn forget(address: usize, bytes: usize) {
     const PAGE: usize = 4096;
     const LARGE: usize = 16 * PAGE;
     let (start, end) = (address & !7, (address + bytes + 7) & !7);
@@ -592,7 +595,7 @@ fn words(address: usize) -> impl Iterator<Item = &'static AtomicU64> {
 }
 
 /// Whether any thread has accessed this memory, or it is too long to look.
-pub(crate) fn is_known(address: usize, bytes: usize) -> bool {
+pub fn is_known(address: usize, bytes: usize) -> bool {
     const LONG: usize = 1 << 16;
     bytes >= LONG
         || (address & !7..address + bytes)
@@ -601,6 +604,6 @@ pub(crate) fn is_known(address: usize, bytes: usize) -> bool {
 }
 
 /// In a new process: nobody holds a stripe.
-pub(crate) fn reset_locks() {
+pub fn reset_locks() {
     STRIPE_LOCKS.iter().for_each(Spin::reset);
 }

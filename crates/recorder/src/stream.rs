@@ -20,20 +20,20 @@ const NAP: usize = 50;
 const NAPS_BETWEEN_DOUBTS: u32 = 1000;
 
 /// Where records go from now on; null for nowhere.
-pub(crate) fn open(ring: *mut Header) {
+pub fn open(ring: *mut Header) {
     RING.store(ring, Ordering::Release);
 }
 
 /// The ring, if there is one.
 #[inline(always)]
-pub(crate) fn header() -> Option<&'static Header> {
+pub fn header() -> Option<&'static Header> {
     // SAFETY: a ring stays mapped for ever.
     unsafe { RING.load(Ordering::Acquire).as_ref() }
 }
 
 /// Records something that `thread` does.
 #[inline]
-pub(crate) fn record(thread: &mut Thread, kind: Kind, size: u8, operand: u64, place: usize) {
+pub fn record(thread: &mut Thread, kind: Kind, size: u8, operand: u64, place: usize) {
     let Some(header) = header() else { return };
     let (depth, block) = announce(header, thread);
     let what = (kind as u64) << 56 | u64::from(size) << 48 | operand & LOW;
@@ -42,13 +42,13 @@ pub(crate) fn record(thread: &mut Thread, kind: Kind, size: u8, operand: u64, pl
 }
 
 /// Records something that needs a second operand and is not about any block.
-pub(crate) fn record_pair(thread: &mut Thread, kind: Kind, first: u64, second: u64) {
+pub fn record_pair(thread: &mut Thread, kind: Kind, first: u64, second: u64) {
     let Some(header) = header() else { return };
     put(header, thread.serial, (kind as u64) << 56 | first & LOW, 0, second);
 }
 
 /// Records a label's text.
-pub(crate) fn record_label(thread: &mut Thread, hash: u64, text: &[u8]) {
+pub fn record_label(thread: &mut Thread, hash: u64, text: &[u8]) {
     let Some(header) = header() else { return };
     let mut rest = text;
     loop {
@@ -185,7 +185,7 @@ fn wait_for_room(header: &Header, number: u64) -> bool {
 
 /// An access in a signal handler that interrupted the runtime.
 #[cold]
-pub(crate) fn count_lost_in_handler() {
+pub fn count_lost_in_handler() {
     if let Some(header) = header() {
         header.lost_in_handlers.fetch_add(1, Ordering::Relaxed);
     }
@@ -193,7 +193,7 @@ pub(crate) fn count_lost_in_handler() {
 
 /// A thread that cannot be recorded.
 #[cold]
-pub(crate) fn count_lost_thread() {
+pub fn count_lost_thread() {
     if let Some(header) = header() {
         header.lost_threads.fetch_add(1, Ordering::Relaxed);
     }
@@ -201,13 +201,13 @@ pub(crate) fn count_lost_thread() {
 
 /// A join of a thread that started unseen.
 #[cold]
-pub(crate) fn count_unknown_join() {
+pub fn count_unknown_join() {
     if let Some(header) = header() {
         header.unknown_joins.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 /// What threads that had this counter before have seen.
-pub(crate) fn seen_before(counter: usize) -> u64 {
+pub fn seen_before(counter: usize) -> u64 {
     header().map_or(0, |header| header.seen[counter].load(Ordering::Relaxed))
 }

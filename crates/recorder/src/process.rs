@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 
 use crate::ring::{DIRECTORY, FILE_BYTES, Header, MAGIC};
 use crate::thread;
-use crate::{blocks, interpose, real, shadow, stream, sys};
+use crate::{blocks, shadow, stream, sys};
 
 static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
 const UNDECIDED: u8 = 0;
@@ -35,9 +35,32 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
+/// What the library that this is part of has to do with processes and threads.
+pub struct Host {
+    /// Before the ring is opened.
+    pub before: fn(),
+    /// When recording has begun.
+    pub after: fn(),
+    /// In a child of `fork`, before it has a ring: nobody holds anything.
+    pub in_child: fn(),
+    /// The running thread's stack.
+    pub stack_bounds: fn() -> (usize, usize),
+    /// The running thread is known from now on: [`thread::Thread::end`] is to be called when it ends.
+    pub thread_started: fn(),
+}
+
+unsafe extern "Rust" {
+    /// The library defines it.
+    safe static ATOMVET_HOST: Host;
+}
+
+pub(crate) fn host() -> &'static Host {
+    &ATOMVET_HOST
+}
+
 /// Whether what happens is recorded. Decides that when asked for the first time.
 #[inline]
-pub(crate) fn is_recording() -> bool {
+pub fn is_recording() -> bool {
     match STATE.load(Ordering::Acquire) {
         WATCHED => true,
         ALONE => false,
@@ -47,7 +70,7 @@ pub(crate) fn is_recording() -> bool {
 
 /// Whether it is certain already that what happens is recorded: for what concerns nobody before that.
 #[inline(always)]
-pub(crate) fn has_started() -> bool {
+pub fn has_started() -> bool {
     STATE.load(Ordering::Acquire) == WATCHED
 }
 
@@ -71,13 +94,14 @@ fn start() -> bool {
         sys::complain("cannot reserve address space for the filter; lift `ulimit -v`; nothing is recorded");
         return false;
     }
-    real::resolve_all();
+    let host = host();
+    (host.before)();
     if !open_ring() {
         return false;
     }
     // SAFETY: the handlers are safe to call at any fork.
     unsafe { pthread_atfork(None, None, Some(after_fork)) };
-    interpose::threads::prepare();
+    (host.after)();
     true
 }
 
@@ -175,7 +199,7 @@ fn open_ring() -> bool {
 }
 
 /// Copies the memory map for the command, which needs it when this process is gone.
-pub(crate) fn renew_maps() {
+pub fn renew_maps() {
     let name = PATHS.lock().name;
     let (hidden, visible) = (with_ending(&name, b".some"), with_ending(&name, b".maps"));
     let from = sys::call(sys::OPEN, [c"/proc/self/maps".as_ptr() as usize, 0o2_000_000, 0, 0, 0, 0]);
@@ -211,7 +235,8 @@ extern "C" fn after_fork() {
     }
     stream::open(core::ptr::null_mut());
     shadow::reset_locks();
-    interpose::threads::reset_locks();
+    thread::reset_locks();
+    (host().in_child)();
     PATHS.reset();
     thread::restart_serials();
     blocks::forget_labels();
@@ -254,14 +279,4 @@ fn decimal(number: u32) -> [u8; 10] {
         }
     }
     digits
-}
-
-/// What every instrumented file calls before anything else.
-#[unsafe(no_mangle)]
-extern "C" fn __tsan_init() {
-    if has_started() {
-        interpose::libraries::notice_new()
-    } else {
-        is_recording();
-    }
 }

@@ -28,59 +28,64 @@ use crate::{process, shadow, stream, sys};
 /// Everything the runtime keeps per thread. Lives as long as the process: other threads may look at it, and its next
 /// owner is the next thread of the same index.
 #[repr(C)]
-pub(crate) struct Thread {
+pub struct Thread {
     /// Records of at least this key are of the current period of the current block.
-    pub(crate) key: u64,
+    pub key: u64,
     /// The first key of this thread: smaller ones were another's of the same index.
-    pub(crate) birth: u64,
+    pub birth: u64,
     /// Where the filter keeps this thread's reads, and its writes.
-    pub(crate) plane: usize,
-    pub(crate) write_plane: usize,
+    pub plane: usize,
+    /// Where it keeps its writes.
+    pub write_plane: usize,
     /// Accesses seen.
-    pub(crate) seen: u64,
+    pub seen: u64,
     /// The open blocks: `depth` of them, but no more than [`FRAMES`] are kept.
-    pub(crate) frames: *mut Frame,
-    pub(crate) depth: usize,
+    pub frames: *mut Frame,
+    /// How many blocks are open.
+    pub depth: usize,
     /// How many of the open blocks, from the outermost, have been announced in a record.
-    pub(crate) announced: usize,
+    pub announced: usize,
     /// What another thread has announced on behalf of this one: so many blocks, the innermost of which has this key.
-    pub(crate) announced_by_other: (u64, usize),
+    pub announced_by_other: (u64, usize),
     /// The largest key in use.
-    pub(crate) newest: u64,
+    pub newest: u64,
     /// The key of the period that began when the thread last received something.
-    pub(crate) received: u64,
+    pub received: u64,
     /// Keys of the creating thread up to the creation: all of this comes before this thread.
-    pub(crate) parent_birth: u64,
-    pub(crate) parent_last: u64,
+    pub parent_birth: u64,
+    /// The last such key.
+    pub parent_last: u64,
     /// The number of this thread in the records.
-    pub(crate) serial: u32,
+    pub serial: u32,
     /// The number of this thread in the filter.
-    pub(crate) index: u32,
+    pub index: u32,
     /// The runtime is at work in this thread: what a signal handler does now is not recorded.
-    pub(crate) busy: u32,
+    pub busy: u32,
     /// Accesses are not to be recorded: hint reads, annotations.
-    pub(crate) ignoring: u32,
+    pub ignoring: u32,
     /// Whether a block of it was announced that may have no events.
-    pub(crate) introduced: u32,
+    pub introduced: u32,
     /// How often the destructor of this thread was put off.
-    pub(crate) farewells: u32,
+    pub farewells: u32,
     /// The thread's own stack.
-    pub(crate) stack_low: usize,
-    pub(crate) stack_high: usize,
+    pub stack_low: usize,
+    /// Its end.
+    pub stack_high: usize,
     /// How many locks the thread holds.
-    pub(crate) locks: u32,
+    pub locks: u32,
     /// Late accesses that no lock protected, since the thread last received something; see `shadow.rs`.
-    pub(crate) bare: [Bare; BARE],
-    pub(crate) bare_count: u32,
+    pub bare: [Bare; BARE],
+    /// How many of them there are.
+    pub bare_count: u32,
     /// Per thread that this one has received something from, the last key it heard of.
-    pub(crate) heard: [u64; HEARD],
+    pub heard: [u64; HEARD],
     /// Where the latest accesses were that have no record of their own, by address.
-    pub(crate) recent: [(usize, usize); RECENT],
+    pub recent: [(usize, usize); RECENT],
 }
 
 /// A late access.
 #[derive(Clone, Copy)]
-pub(crate) struct Bare {
+pub struct Bare {
     pub(crate) address: usize,
     pub(crate) place: usize,
     pub(crate) key: u64,
@@ -89,36 +94,37 @@ pub(crate) struct Bare {
 }
 
 /// How many late accesses are kept to be recorded before something is received.
-pub(crate) const BARE: usize = 8;
+pub const BARE: usize = 8;
 /// How many threads are told apart in what was heard.
-pub(crate) const HEARD: usize = 64;
+pub const HEARD: usize = 64;
 /// How many places of accesses without a record are remembered.
-pub(crate) const RECENT: usize = 256;
+pub const RECENT: usize = 256;
 
 /// An open block.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(crate) struct Frame {
+pub struct Frame {
     /// As in a record's `block`.
-    pub(crate) block: u64,
+    pub block: u64,
     /// The stack pointer where it was entered.
-    pub(crate) stack: usize,
+    pub stack: usize,
     /// For an annotation, where it stands; for a function, where it returns to, if known.
-    pub(crate) place: usize,
+    pub place: usize,
     /// The key to go back to when it ends.
-    pub(crate) key: u64,
+    pub key: u64,
     /// The first key inside: no other block has the same.
-    pub(crate) entered: u64,
+    pub entered: u64,
     /// How many accesses were in `bare` when it was entered.
-    pub(crate) bare_count: u32,
+    pub bare_count: u32,
 }
 
 /// How deep calls are followed; what is deeper belongs to the deepest.
-pub(crate) const FRAMES: usize = 0xffff;
+pub const FRAMES: usize = 0xffff;
 
 /// The step from one period to the next.
-pub(crate) const STEP: u64 = 1 << 18;
-pub(crate) const INDEX_SHIFT: u32 = 50;
+pub const STEP: u64 = 1 << 18;
+/// Where the index is in a key.
+pub const INDEX_SHIFT: u32 = 50;
 const INDEXES: usize = 1 << 14;
 
 global_asm!(
@@ -155,7 +161,7 @@ fn local() -> *mut Local {
 
 /// The running thread, if it has had an event.
 #[inline(always)]
-pub(crate) fn current() -> Option<&'static mut Thread> {
+pub fn current() -> Option<&'static mut Thread> {
     let thread: *mut Thread;
     // SAFETY: as in `local`. What it points to lives for ever, and no two references to it are used at the same time
     // but by signal handlers, which `busy` keeps out.
@@ -167,7 +173,7 @@ pub(crate) fn current() -> Option<&'static mut Thread> {
 }
 
 /// What is known about the thread of an index, now or once.
-pub(crate) fn of_index(index: usize) -> *const Thread {
+pub fn of_index(index: usize) -> *const Thread {
     THREADS[index].load(Ordering::Acquire)
 }
 
@@ -190,27 +196,30 @@ struct Indexes {
 static LAST_KEYS: [AtomicU64; INDEXES] = [const { AtomicU64::new(0) }; INDEXES];
 
 /// A new number for a thread in the records.
-pub(crate) fn new_serial() -> u32 {
+pub fn new_serial() -> u32 {
     NEXT_SERIAL.fetch_add(1, Ordering::Relaxed)
 }
 
 /// The next numbers start over: this is a new process.
-pub(crate) fn restart_serials() {
+pub fn restart_serials() {
     NEXT_SERIAL.store(0, Ordering::Relaxed);
 }
 
 /// What a thread that is being created has to know about its creator.
 #[derive(Clone, Copy)]
-pub(crate) struct Heritage {
-    pub(crate) serial: u32,
-    pub(crate) parent_birth: u64,
-    pub(crate) parent_last: u64,
+pub struct Heritage {
+    /// The number that the new thread gets.
+    pub serial: u32,
+    /// The first key of the creator.
+    pub parent_birth: u64,
+    /// Its last one so far.
+    pub parent_last: u64,
 }
 
 impl Thread {
     /// The running thread as one that can record; nothing if it cannot.
     #[inline]
-    pub(crate) fn recording() -> Option<&'static mut Thread> {
+    pub fn recording() -> Option<&'static mut Thread> {
         match current() {
             Some(thread) => Some(thread),
             None => Thread::start(),
@@ -233,7 +242,7 @@ impl Thread {
     }
 
     /// Makes a thread known under a number that was announced.
-    pub(crate) fn start_as(heritage: Heritage) -> Option<&'static mut Thread> {
+    pub fn start_as(heritage: Heritage) -> Option<&'static mut Thread> {
         // SAFETY: the memory is this thread's.
         let local = unsafe { &mut *local() };
         if let Some(thread) = current() {
@@ -250,7 +259,7 @@ impl Thread {
             stream::count_lost_thread();
             return None;
         }
-        let (stack_low, stack_high) = crate::interpose::threads::stack_bounds();
+        let (stack_low, stack_high) = (process::host().stack_bounds)();
         // SAFETY: it is this thread's alone now; that of a former owner is over.
         let thread = unsafe { &mut *memory };
         thread.serial = heritage.serial;
@@ -265,7 +274,7 @@ impl Thread {
         thread.seen = stream::seen_before(index % COUNTERS);
         local.thread = memory;
         local.silent = false;
-        crate::interpose::threads::say_farewell_later();
+        (process::host().thread_started)();
         Some(thread)
     }
 
@@ -282,7 +291,7 @@ impl Thread {
 
     /// Another period begins.
     #[inline(always)]
-    pub(crate) fn new_period(&mut self) {
+    pub fn new_period(&mut self) {
         self.newest += STEP;
         self.key = self.newest;
         if self.newest >> INDEX_SHIFT != u64::from(self.index) {
@@ -292,7 +301,7 @@ impl Thread {
 
     /// The thread has received something from another: what it recorded before covers nothing any more.
     #[inline(always)]
-    pub(crate) fn receive(&mut self) {
+    pub fn receive(&mut self) {
         self.new_period();
         self.received = self.key;
         self.bare_count = 0;
@@ -319,7 +328,7 @@ impl Thread {
     }
 
     /// The thread is over: its index goes to another.
-    pub(crate) fn end(&mut self) {
+    pub fn end(&mut self) {
         // SAFETY: the memory is this thread's.
         let local = unsafe { &mut *local() };
         local.silent = true;
@@ -334,7 +343,7 @@ impl Thread {
     }
 
     /// After a fork of the process: the same thread, alone, at the start of a new stream.
-    pub(crate) fn start_over(&mut self) {
+    pub fn start_over(&mut self) {
         self.announced = 0;
         self.serial = new_serial();
         (self.parent_birth, self.parent_last) = (0, 0);
@@ -375,17 +384,17 @@ fn take_index() -> usize {
 /// Whether `record` is of the same thread as `key` and not of an earlier period. Indexes that share a plane
 /// differ by at least 4, so that no other thread's record comes this close.
 #[inline(always)]
-pub(crate) fn is_since(record: u64, key: u64) -> bool {
+pub fn is_since(record: u64, key: u64) -> bool {
     record.wrapping_sub(key) >> INDEX_SHIFT == 0
 }
 
 /// In a new process: nobody holds anything.
-pub(crate) fn reset_locks() {
+pub fn reset_locks() {
     FREE_INDEXES.reset();
 }
 
 /// Whose a key is.
 #[inline(always)]
-pub(crate) fn index_of(key: u64) -> usize {
+pub fn index_of(key: u64) -> usize {
     (key >> INDEX_SHIFT) as usize
 }

@@ -21,7 +21,7 @@ const ESRCH: isize = -3;
 
 /// Any system call. A negative result is an error number.
 #[inline]
-pub(crate) fn call(number: usize, arguments: [usize; 6]) -> isize {
+pub fn call(number: usize, arguments: [usize; 6]) -> isize {
     let result: isize;
     let [a, b, c, d, e, f] = arguments;
     // SAFETY: the kernel changes the result and the two named registers only; what it does to memory is the
@@ -34,18 +34,18 @@ pub(crate) fn call(number: usize, arguments: [usize; 6]) -> isize {
 }
 
 /// Fresh zeroed memory that takes room only where it is touched; null if there is none.
-pub(crate) fn reserve(bytes: usize) -> *mut u8 {
+pub fn reserve(bytes: usize) -> *mut u8 {
     reserve_at(0, bytes)
 }
 
 /// The same, at an address if that is free.
-pub(crate) fn reserve_at(address: usize, bytes: usize) -> *mut u8 {
+pub fn reserve_at(address: usize, bytes: usize) -> *mut u8 {
     const PRIVATE_ANONYMOUS_NORESERVE: usize = 0x4022;
     map(address, bytes, PRIVATE_ANONYMOUS_NORESERVE, usize::MAX)
 }
 
 /// A file's memory, shared with whoever else maps it; null if that cannot be.
-pub(crate) fn map_shared(file: usize, bytes: usize) -> *mut u8 {
+pub fn map_shared(file: usize, bytes: usize) -> *mut u8 {
     map(0, bytes, 1, file)
 }
 
@@ -56,34 +56,34 @@ fn map(address: usize, bytes: usize, flags: usize, file: usize) -> *mut u8 {
 }
 
 /// Forgets what is in whole pages, which read as zeros afterwards.
-pub(crate) fn forget_pages(address: usize, bytes: usize) {
+pub fn forget_pages(address: usize, bytes: usize) {
     const DONT_NEED: usize = 4;
     call(MADVISE, [address, bytes, DONT_NEED, 0, 0, 0]);
 }
 
 /// Lets others run.
-pub(crate) fn pause() {
+pub fn pause() {
     call(SCHED_YIELD, [0; 6]);
 }
 
 /// Sleeps for some microseconds.
-pub(crate) fn sleep(microseconds: usize) {
+pub fn sleep(microseconds: usize) {
     let time = [0usize, microseconds * 1000];
     call(NANOSLEEP, [time.as_ptr() as usize, 0, 0, 0, 0, 0]);
 }
 
 /// This process.
-pub(crate) fn process() -> u32 {
+pub fn process() -> u32 {
     call(GETPID, [0; 6]) as u32
 }
 
 /// Whether a process exists.
-pub(crate) fn exists(process: u32) -> bool {
+pub fn exists(process: u32) -> bool {
     call(KILL, [process as usize, 0, 0, 0, 0, 0]) != ESRCH
 }
 
 /// One line on standard error.
-pub(crate) fn complain(message: &str) {
+pub fn complain(message: &str) {
     for part in ["atomvet: ", message, "\n"] {
         call(WRITE, [2, part.as_ptr() as usize, part.len(), 0, 0, 0]);
     }

@@ -1,0 +1,25 @@
+//! What the recorder asks of this library.
+
+use atomvet_recorder::process::{Host, has_started, is_recording};
+
+use crate::interpose::{libraries, threads};
+use crate::real;
+
+#[unsafe(no_mangle)]
+static ATOMVET_HOST: Host = Host {
+    before: real::resolve_all,
+    after: threads::prepare,
+    in_child: threads::reset_locks,
+    stack_bounds: threads::stack_bounds,
+    thread_started: threads::say_farewell_later,
+};
+
+/// What every instrumented file calls before anything else.
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_init() {
+    if has_started() {
+        libraries::notice_new()
+    } else {
+        is_recording();
+    }
+}
