@@ -296,13 +296,7 @@ impl Stage<'_> {
             let pattern = &prediction.patterns[i];
             // A schedule has to show what the finding says: this block.
             let is_it = (pattern.block.region, pattern.block.site) == (shown.region, shown.site);
-            if !is_it || !pattern.is_chain() {
-                continue;
-            }
-            let goal = Goal::of(pattern);
-            if !self.recorded.is_judgeable(&goal) {
-                continue;
-            }
+            let Some(goal) = self.recorded.goal(pattern).filter(|_| is_it) else { continue };
             let (outcome, spent) = self.recorded.search(&goal, left);
             left = left.saturating_sub(spent);
             match outcome {
