@@ -42,6 +42,15 @@ impl Library {
         }
         self.directory.join("libtsan.so.2")
     }
+
+    /// The agent of JVMs.
+    pub(crate) fn agent(&self) -> PathBuf {
+        // For those who work on the agent.
+        if let Some(other) = std::env::var_os("ATOMVET_AGENT").filter(|path| !path.is_empty()) {
+            return other.into();
+        }
+        self.directory.join("libatomvet_agent.so")
+    }
 }
 
 /// Where to unpack, the best first.
