@@ -15,6 +15,7 @@
 //! | when a call is watched: when it begins, with the object or the first argument of a static method | `enterCall(Object, int)` |
 //! | when it returns, with a reference or a truth value that it returns | `exitCall(int)`, `exitCall(Object, int)`, `exitCall(boolean, int)` |
 //! | when it throws | `throwCall(int)` |
+//! | when `clone` of a superclass has returned a copy | `cloned(Object)` |
 //!
 //! The object of a static synchronized method is null in class files before version 49, which cannot say it.
 //!
@@ -69,6 +70,7 @@ pub(crate) const ENTER: Hook = hook("enter", "(I)V");
 pub(crate) const EXIT: Hook = hook("exit", "(I)V");
 pub(crate) const ENTER_CALL: Hook = hook("enterCall", "(Ljava/lang/Object;I)V");
 pub(crate) const THROW_CALL: Hook = hook("throwCall", "(I)V");
+pub(crate) const CLONED: Hook = hook("cloned", "(Ljava/lang/Object;)V");
 
 /// What is called when a watched method returns, and how many slots of its result that takes.
 pub(crate) fn exit_call(descriptor: &[u8]) -> (Hook, u16) {
