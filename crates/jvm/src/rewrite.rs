@@ -1,8 +1,8 @@
 //! A class with hooks in it.
 //!
 //! A [`Plan`] says which methods get which hooks and gives every place where one stands its number. Nothing else of the
-//! class changes: no fields, no methods, no locals, no instruction, so that the result is legal for retransformation as
-//! well. A method that cannot be rewritten stays as it was, and is named with the reason.
+//! class changes: no methods, no locals, no instruction, and no fields unless the plan asks for one, so that the result
+//! is legal for retransformation as well. A method that cannot be rewritten stays as it was, and is named with the reason.
 //!
 //! In a constructor, a block begins behind the call of the other constructor: before that no handler could catch what
 //! leaves the method. Fields of `this` that are written before have no hook; nobody else can see the object yet.
@@ -20,7 +20,7 @@ use crate::instruction;
 use crate::opcode::*;
 use crate::pool::{MemberRef, Pool};
 use crate::relocate::{CatchAll, Insertions, relocate};
-use crate::sites::{Field, FieldFlags, FieldKind, Lines, Method, Plan, Site, Wanted, What};
+use crate::sites::{ClassShape, Field, FieldFlags, FieldKind, Lines, Method, Plan, Site, Wanted, What};
 
 const ACC_STATIC: u16 = 0x0008;
 const ACC_SYNCHRONIZED: u16 = 0x0020;
@@ -94,11 +94,24 @@ pub fn rewrite(file: &[u8], options: Options<'_>, plan: &mut dyn Plan) -> Result
             rewritten.methods += 1;
         }
     }
+    let added = match plan.added_field(&facts.shape(&class)?) {
+        Some(name) => Some(long_field(name, &mut pool)?),
+        None => None,
+    };
     class.pool = pool;
-    if rewritten.methods > 0 {
+    if rewritten.methods > 0 || added.is_some() {
+        class.fields.extend(added);
         rewritten.bytes = Some(class.write()?);
     }
     Ok(rewritten)
+}
+
+/// A field for a number in every object, which no serialisation takes notice of.
+fn long_field<'a>(name: &[u8], pool: &mut Pool<'a>) -> Result<Member<'a>, Error> {
+    const PRIVATE_TRANSIENT_SYNTHETIC: u16 = 0x0002 | 0x0080 | 0x1000;
+    let (name, descriptor) = (pool.add_text(name)?, pool.add_text(b"J")?);
+    let access = PRIVATE_TRANSIENT_SYNTHETIC;
+    Ok(Member { access, name, descriptor, attributes: Vec::new(), offset: 0 })
 }
 
 /// The class with every body taken apart and put together again, and nothing inserted: the same bytes, if the rewriter
@@ -161,6 +174,15 @@ impl<'a> ClassFacts<'a> {
         fields.sort_unstable_by_key(|&(name, descriptor, _)| (name, descriptor));
         let ClassFile { this_class, super_class, major_version, .. } = *class;
         Ok(Self { name: class.name()?, this_class, super_class, major_version, fields })
+    }
+
+    /// What a plan is told of the class.
+    fn shape(&self, class: &ClassFile<'a>) -> Result<ClassShape<'a>, Error> {
+        let super_name = match self.super_class {
+            0 => &b""[..],
+            index => class.pool.class_name(index, 0)?,
+        };
+        Ok(ClassShape { name: self.name, super_name, access: class.access })
     }
 
     /// A new body, or nothing if no hook is wanted.
@@ -285,6 +307,8 @@ impl BodyWriter<'_, '_> {
                     let is_super = constructor.is_some_and(|found| found.is_super_call(instruction));
                     if opcode == INVOKESPECIAL && is_super {
                         self.insertions.after(instruction, &entry);
+                    } else if opcode == INVOKESPECIAL && self.wanted.accesses {
+                        self.copy_of_object(instruction)?;
                     }
                 }
                 _ => {}
@@ -439,6 +463,19 @@ impl BodyWriter<'_, '_> {
         self.insertions.before(instruction, &self.emitter.take());
         if self.order == Order::Around {
             self.emitter.invoke(hooks::ACCESSED)?;
+            self.insertions.after(instruction, &self.emitter.take());
+        }
+        Ok(())
+    }
+
+    /// Copies have the same fields as the original, the added one as well.
+    fn copy_of_object(&mut self, instruction: usize) -> Result<(), Error> {
+        let (index, offset) = self.code.operand(instruction)?;
+        let method = self.emitter.pool.method(index, offset)?;
+        if method.name == b"clone" && method.descriptor == b"()Ljava/lang/Object;" {
+            self.emitter.out.push(DUP);
+            self.emitter.extra_stack = self.emitter.extra_stack.max(1);
+            self.emitter.invoke(hooks::CLONED)?;
             self.insertions.after(instruction, &self.emitter.take());
         }
         Ok(())

@@ -18,6 +18,24 @@ pub trait Plan {
         let _ = field;
         None
     }
+
+    /// The name of a `long` that every object of this class should have, private, transient and synthetic. Not legal
+    /// for a class that is loaded already, unless it has the field.
+    fn added_field(&mut self, class: &ClassShape<'_>) -> Option<&'static [u8]> {
+        let _ = class;
+        None
+    }
+}
+
+/// A class that may get a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClassShape<'a> {
+    /// Its name, with slashes.
+    pub name: &'a [u8],
+    /// The name of its superclass; empty if it has none.
+    pub super_name: &'a [u8],
+    /// Public, interface and so on, as in the class file.
+    pub access: u16,
 }
 
 /// The hooks of a method; none by default.

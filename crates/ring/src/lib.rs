@@ -172,4 +172,7 @@ kinds! {
     Label,
     /// This address is part of a synchronisation object and never data.
     NotData,
+    /// An object of a JVM's is at this address from now on; `block` says of which class (lower half), and whether it is
+    /// that class itself (upper half).
+    Object,
 }

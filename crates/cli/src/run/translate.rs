@@ -363,7 +363,12 @@ impl Translator {
                 return;
             }
             Kind::NotData => return self.is_not_data(operand),
-            Kind::ThreadEnd | Kind::Nothing | Kind::Label | Kind::NewLife | Kind::SemaphoreInit => return,
+            Kind::ThreadEnd
+            | Kind::Nothing
+            | Kind::Label
+            | Kind::NewLife
+            | Kind::SemaphoreInit
+            | Kind::Object => return,
         };
         self.access(record, thread, site, |variable| Op::Update(variable, update), events);
     }
