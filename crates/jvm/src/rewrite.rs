@@ -300,10 +300,17 @@ impl BodyWriter<'_, '_> {
                 }
                 MONITORENTER | MONITOREXIT if self.wanted.monitors && !raw => self.monitor(instruction)?,
                 IRETURN..=RETURN => self.insertions.before(instruction, &exit),
-                INVOKESPECIAL if constructor.is_some_and(|found| found.is_super_call(instruction)) => {
-                    self.insertions.after(instruction, &entry);
+                opcode @ INVOKEVIRTUAL..=INVOKEINTERFACE => {
+                    if self.wanted.calls {
+                        self.calling(instruction)?;
+                    }
+                    let is_super = constructor.is_some_and(|found| found.is_super_call(instruction));
+                    if opcode == INVOKESPECIAL && is_super {
+                        self.insertions.after(instruction, &entry);
+                    } else if opcode == INVOKESPECIAL && self.wanted.accesses {
+                        self.copy_of_object(instruction)?;
+                    }
                 }
-                INVOKESPECIAL if self.wanted.accesses => self.copy_of_object(instruction)?,
                 _ => {}
             }
         }
@@ -338,8 +345,8 @@ impl BodyWriter<'_, '_> {
             self.emitter.call(hooks::ENTER_SYNCHRONIZED, 1, site)?;
         }
         if let Some(site) = call {
-            self.push_first_argument()?;
-            self.emitter.call(hooks::ENTER_CALL, 1, site)?;
+            let (hook, pushed) = self.push_call()?;
+            self.emitter.call(hook, pushed, site)?;
         }
         let entry = self.emitter.take();
         if let Some(site) = call {
@@ -378,12 +385,32 @@ impl BodyWriter<'_, '_> {
     }
 
     /// Pushes the object that a method is called on, or the first argument of a static method, or null if that is no
-    /// reference.
-    fn push_first_argument(&mut self) -> Result<(), Error> {
+    /// reference; then, if it is wanted, the first argument of another method. Returns the hook that takes it.
+    fn push_call(&mut self) -> Result<(Hook, u16), Error> {
         let parameters = instruction::parameters(self.method.descriptor, self.code.offset)?.0;
         let first = parameters.first().and_then(|parameter| parameter.first());
-        let is_reference = self.method.access & ACC_STATIC == 0 || matches!(first, Some(b'L' | b'['));
+        let is_static = self.method.access & ACC_STATIC != 0;
+        let is_reference = !is_static || matches!(first, Some(b'L' | b'['));
         self.emitter.out.push(if is_reference { ALOAD_0 } else { ACONST_NULL });
+        Ok(match first {
+            Some(b'L' | b'[') if self.wanted.argument && !is_static => {
+                self.emitter.out.push(ALOAD_1);
+                (hooks::ENTER_CALL_REFERENCE, 2)
+            }
+            Some(b'I') if self.wanted.argument && !is_static => {
+                self.emitter.out.push(ILOAD_1);
+                (hooks::ENTER_CALL_INT, 2)
+            }
+            _ => (hooks::ENTER_CALL, 1),
+        })
+    }
+
+    fn calling(&mut self, instruction: usize) -> Result<(), Error> {
+        let (index, offset) = self.code.operand(instruction)?;
+        let method = self.emitter.pool.method(index, offset)?;
+        let Some(site) = self.site(self.code.pc(instruction), What::Calling(method)) else { return Ok(()) };
+        self.emitter.call(hooks::CALLING, 0, site)?;
+        self.insertions.before(instruction, &self.emitter.take());
         Ok(())
     }
 

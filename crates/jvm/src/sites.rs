@@ -51,11 +51,23 @@ pub struct Wanted {
     pub block: bool,
     /// The same with what it is called on and what it returns; not for constructors.
     pub call: bool,
+    /// With `call`, and not for static methods: the first argument as well, if it is a reference or an int.
+    pub argument: bool,
+    /// Before it calls other methods.
+    pub calls: bool,
 }
 
 impl Wanted {
     /// All hooks.
-    pub const ALL: Self = Self { accesses: true, elements: true, monitors: true, block: true, call: true };
+    pub const ALL: Self = Self {
+        accesses: true,
+        elements: true,
+        monitors: true,
+        block: true,
+        call: true,
+        argument: true,
+        calls: true,
+    };
 }
 
 /// A method that may get hooks.
@@ -103,6 +115,8 @@ pub enum What<'a> {
     Block,
     /// A method begins, and ends, and it matters on what.
     Call,
+    /// A method is about to be called. The class that declares it may be a superclass of the one that is named.
+    Calling(MemberRef<'a>),
 }
 
 /// A field as an instruction names it. The class that declares it may be a superclass of the one that is named.
