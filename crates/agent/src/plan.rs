@@ -224,7 +224,7 @@ impl Plan for ClassPlan {
             return Wanted { call, ..Wanted::default() };
         }
         self.in_block = is_block(method);
-        Wanted { block: self.in_block, call: false, ..Wanted::ALL }
+        Wanted { block: self.in_block, call: false, argument: false, calls: false, ..Wanted::ALL }
     }
 
     fn added_field(&mut self, class: &ClassShape<'_>) -> Option<&'static [u8]> {

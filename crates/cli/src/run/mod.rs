@@ -10,6 +10,7 @@
 //! judged by itself.
 
 mod feed;
+mod jvm;
 pub(crate) mod library;
 mod report;
 mod ring;
@@ -36,7 +37,7 @@ use atomvet_trace::wellformed::Discipline;
 use self::feed::{Feed, Summary};
 use self::library::Library;
 use self::ring::Ring;
-use self::symbols::Symbols;
+use self::symbols::Meaning;
 use self::translate::Translator;
 use crate::examine::{Examined, Instances, Options, Serial, Verify, Wanted, examine};
 use crate::output::Output;
@@ -273,7 +274,7 @@ fn judge(
     let process = ring.header().program.load(Ordering::Relaxed);
     let name = Path::new(&args.program[0]).display().to_string();
     let name = if place == 0 { name } else { format!("{name} (process {process})") };
-    let translator = Translator::new(Symbols::new(process, path.with_extension("maps")), spec);
+    let translator = Translator::new(Meaning::new(process, path), spec);
     let (write, read) = copy(args.record.as_deref(), place)?;
     let (sender, receiver) = channel();
     let feed =

@@ -19,7 +19,7 @@ use atomvet_trace::{
 use rustc_hash::FxHashMap;
 
 use super::ring::{Record, flavour};
-use super::symbols::{Owner, Symbols};
+use super::symbols::{Meaning, Owner};
 use super::variables::Variables;
 use crate::spec::Spec;
 
@@ -28,7 +28,7 @@ pub(crate) struct Translator {
     /// All names met.
     pub(crate) names: Names,
     /// What its addresses mean.
-    pub(crate) symbols: Symbols,
+    pub(crate) symbols: Meaning,
     spec: Option<Arc<Spec>>,
     variables: Variables,
     /// Per variable of memory: it is part of a synchronisation object.
@@ -111,6 +111,8 @@ enum Known {
     Main(RegionId, SiteId),
     /// A function of the user's.
     Function(RegionId, SiteId),
+    /// A block of a JVM's, which the agent has chosen.
+    Method(RegionId, SiteId),
     /// A label, whose place is the annotation's.
     Label(RegionId),
 }
@@ -138,7 +140,7 @@ struct Semaphore {
 
 impl Translator {
     /// Of a program whose records come from now on.
-    pub(crate) fn new(symbols: Symbols, spec: Option<Arc<Spec>>) -> Translator {
+    pub(crate) fn new(symbols: Meaning, spec: Option<Arc<Spec>>) -> Translator {
         Translator {
             names: Names::default(),
             symbols,
@@ -170,6 +172,12 @@ impl Translator {
         match record.kind {
             Kind::Label => return self.label(record),
             Kind::NewLife => return self.new_life(record, events),
+            Kind::Object => {
+                if let Some(names) = self.symbols.jvm() {
+                    names.object(record.operand, record.block);
+                }
+                return;
+            }
             Kind::SemaphoreInit => {
                 let semaphore = Semaphore { initial: record.block, posts: VecDeque::new() };
                 if let Some(old) = self.semaphores.insert(record.operand, semaphore) {
@@ -220,6 +228,7 @@ impl Translator {
             Known::System => (RegionId::NONE, SiteId::NONE, false, false),
             Known::Label(region) => (region, self.site(record.address()).site, true, false),
             Known::Main(region, site) => (region, site, false, true),
+            Known::Method(region, site) => (region, site, true, false),
             // The first function of the user's in a thread is what the thread was made for, unless that is inlined
             // where it is called.
             Known::Function(region, site) => {
@@ -268,7 +277,9 @@ impl Translator {
             Owner::User => {
                 let region = self.names.regions.intern(&function.name);
                 let site = self.names.sites.intern(&function.site);
-                if function.name == "main" {
+                if self.symbols.jvm().is_some() {
+                    Known::Method(region, site)
+                } else if function.name == "main" {
                     Known::Main(region, site)
                 } else {
                     Known::Function(region, site)
@@ -559,7 +570,7 @@ fn forget<T>(objects: &mut BTreeMap<u64, T>, start: u64, end: u64, mut each: imp
 #[cold]
 fn name_variable(
     names: &mut Names,
-    symbols: &mut Symbols,
+    symbols: &mut Meaning,
     not_data: &mut Vec<bool>,
     variable: VarId,
     address: u64,
