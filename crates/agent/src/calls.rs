@@ -68,15 +68,8 @@ impl Call {
 }
 
 /// Class, method, descriptor (empty for any), and what a call of it means.
-pub(crate) const CALLS: &[(&str, &str, &str, Call)] = &[
-    ("java/lang/Thread", "start", "", Call::Fork),
-    ("java/lang/Thread", "join", "(J)V", Call::Join),
-    (REENTRANT_LOCK, "lock", "()V", Call::After(Kind::Acquire)),
-    (REENTRANT_LOCK, "lockInterruptibly", "()V", Call::After(Kind::Acquire)),
-    (REENTRANT_LOCK, "tryLock", "", Call::IfTrue(Kind::Acquire)),
-    (REENTRANT_LOCK, "unlock", "()V", Call::Before(Kind::Release)),
-];
-const REENTRANT_LOCK: &str = "java/util/concurrent/locks/ReentrantLock";
+pub(crate) const CALLS: &[(&str, &str, &str, Call)] =
+    &[("java/lang/Thread", "start", "", Call::Fork), ("java/lang/Thread", "join", "(J)V", Call::Join)];
 
 /// Whether calls of some method of this class are watched.
 pub(crate) fn concerns(class: &[u8]) -> bool {

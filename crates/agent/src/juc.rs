@@ -13,7 +13,6 @@
 //!
 //! What an [`Action`] does stands in `hooks/AtomvetCalls.java`, which has the same numbers.
 
-use core::sync::atomic::Ordering;
 use std::sync::OnceLock;
 
 use crate::jni::{self, Env, Object};
@@ -133,8 +132,10 @@ macro_rules! juc {
     };
 }
 
-const QUEUE: &[(Action, &str)] =
-    &[(Put, "put offer add transfer tryTransfer offerLast addLast putLast offerFirst addFirst putFirst push"), (Take, "take poll remove takeFirst takeLast pollFirst pollLast removeFirst removeLast pop")];
+const QUEUE: &[(Action, &str)] = &[
+    (Put, "put offer add transfer tryTransfer offerLast addLast putLast offerFirst addFirst putFirst push"),
+    (Take, "take poll remove takeFirst takeLast pollFirst pollLast removeFirst removeLast pop"),
+];
 const MAP: &[(Action, &str)] = &[
     (ReadKey, "get containsKey getOrDefault"),
     (WriteKey, "put"),
@@ -152,22 +153,40 @@ const NUMBER: &[(Action, &str)] = &[
     (Read, "get getPlain getOpaque getAcquire intValue longValue floatValue doubleValue"),
     (Write, "set lazySet setPlain setOpaque setRelease"),
     (Update, "getAndSet compareAndExchange compareAndExchangeAcquire compareAndExchangeRelease"),
-    (UpdateIf, "compareAndSet weakCompareAndSet weakCompareAndSetPlain weakCompareAndSetVolatile weakCompareAndSetAcquire weakCompareAndSetRelease"),
+    (
+        UpdateIf,
+        "compareAndSet weakCompareAndSet weakCompareAndSetPlain weakCompareAndSetVolatile weakCompareAndSetAcquire weakCompareAndSetRelease",
+    ),
     (Add, "getAndAdd addAndGet getAndIncrement incrementAndGet getAndDecrement decrementAndGet"),
     (UpdateBy, "getAndUpdate updateAndGet getAndAccumulate accumulateAndGet"),
 ];
 const NUMBERS: &[(Action, &str)] = &[
     (ReadElement, "get getPlain getOpaque getAcquire"),
     (WriteElement, "set lazySet setPlain setOpaque setRelease"),
-    (UpdateElement, "getAndSet compareAndExchange compareAndExchangeAcquire compareAndExchangeRelease getAndUpdate updateAndGet getAndAccumulate accumulateAndGet"),
-    (UpdateElementIf, "compareAndSet weakCompareAndSet weakCompareAndSetPlain weakCompareAndSetVolatile weakCompareAndSetAcquire weakCompareAndSetRelease"),
+    (
+        UpdateElement,
+        "getAndSet compareAndExchange compareAndExchangeAcquire compareAndExchangeRelease getAndUpdate updateAndGet getAndAccumulate accumulateAndGet",
+    ),
+    (
+        UpdateElementIf,
+        "compareAndSet weakCompareAndSet weakCompareAndSetPlain weakCompareAndSetVolatile weakCompareAndSetAcquire weakCompareAndSetRelease",
+    ),
     (AddElement, "getAndAdd addAndGet getAndIncrement incrementAndGet getAndDecrement decrementAndGet"),
 ];
-const ADDER: &[(Action, &str)] =
-    &[(Add, "add increment decrement"), (Read, "sum sumThenReset intValue longValue doubleValue"), (Write, "reset")];
+const ADDER: &[(Action, &str)] = &[
+    (Add, "add increment decrement"),
+    (Read, "sum sumThenReset intValue longValue doubleValue"),
+    (Write, "reset"),
+];
 const COLLECTION: &[(Action, &str)] = &[
-    (Read, "size isEmpty contains containsAll toArray get indexOf lastIndexOf hashCode equals toString elementAt firstElement lastElement peek empty search copyInto capacity"),
-    (Write, "add addAll remove removeAll removeIf retainAll clear set addElement removeElement removeElementAt removeAllElements insertElementAt setElementAt setSize push pop sort replaceAll"),
+    (
+        Read,
+        "size isEmpty contains containsAll toArray get indexOf lastIndexOf hashCode equals toString elementAt firstElement lastElement peek empty search copyInto capacity",
+    ),
+    (
+        Write,
+        "add addAll remove removeAll removeIf retainAll clear set addElement removeElement removeElementAt removeAllElements insertElementAt setElementAt setSize push pop sort replaceAll",
+    ),
 ];
 const TEXT: &[(Action, &str)] = &[
     (Read, "length charAt codePointAt substring subSequence indexOf lastIndexOf toString compareTo getChars"),
@@ -302,8 +321,8 @@ const KINDS: [Kind; 14] = [
     Kind::Add,
     Kind::Acquire,
     Kind::AcquireShared,
+    Kind::ReleaseExclusive,
     Kind::Release,
-    Kind::ReleaseShared,
     Kind::Wait,
     Kind::Barrier,
     Kind::Post,
@@ -373,7 +392,9 @@ mod tests {
     fn the_hook_class_has_the_same_numbers() {
         let java = include_str!("hooks/AtomvetCalls.java");
         let number = |name: &str| {
-            let line = java.lines().find_map(|line| line.trim().strip_prefix(&format!("private static final int {name} = ")));
+            let line = java
+                .lines()
+                .find_map(|line| line.trim().strip_prefix(&format!("private static final int {name} = ")));
             line.and_then(|rest| rest.trim_end_matches(';').parse::<u8>().ok())
         };
         for (action, name) in [

@@ -18,6 +18,7 @@ use atomvet_recorder::{blocks, process, ring, shadow, stream, sys, thread};
 mod calls;
 mod host;
 mod jni;
+mod juc;
 mod load;
 mod names;
 mod natives;

@@ -178,8 +178,7 @@ extern "system" fn access(_: Env, _: Object, address: i64, bytes: i32, site: i32
     if bytes == 0 {
         return 0;
     }
-    let stripe = &STRIPE_LOCKS[(address as usize >> 3) % STRIPES];
-    let held = stripe.take();
+    let held = hold(address);
     let size = bytes.count_ones() as usize;
     let access = if writes != 0 { Access::Write } else { Access::Read };
     if let Some(thread) = thread::current()
@@ -187,7 +186,13 @@ extern "system" fn access(_: Env, _: Object, address: i64, bytes: i32, site: i32
     {
         shadow::uncovered(access, address as usize, size, site as usize);
     }
-    if held { &raw const stripe.0 as i64 } else { 0 }
+    held
+}
+
+/// Holds the stripe of an address; 0 if it cannot be had.
+pub(crate) fn hold(address: i64) -> i64 {
+    let stripe = &STRIPE_LOCKS[(address as usize >> 3) % STRIPES];
+    if stripe.take() { &raw const stripe.0 as i64 } else { 0 }
 }
 
 /// Blocks that were entered since the recorder was last told: their sites are at `memory`.
@@ -210,13 +215,13 @@ extern "system" fn leave(_: Env, _: Object, depth: i32) {
 }
 
 /// Records something about an object that synchronises.
-fn record(kind: Kind, operand: u64, site: i32) {
+pub(crate) fn record(kind: Kind, operand: u64, site: i32) {
     let Some(thread) = thread::current() else { return };
     if thread.busy != 0 {
         return;
     }
     thread.busy = 1;
-    use Kind::{Acquire, AcquireShared, Barrier, Join, Observe, Release, Take, Wait};
+    use Kind::{Acquire, AcquireShared, Barrier, Join, Observe, Release, ReleaseExclusive, Take, Wait};
     if matches!(kind, Acquire | AcquireShared | Barrier | Join | Observe | Take | Wait) {
         shadow::record_bare(thread);
         thread.receive();
@@ -224,7 +229,7 @@ fn record(kind: Kind, operand: u64, site: i32) {
     stream::record(thread, kind, 0, operand, site as usize);
     match kind {
         Acquire | AcquireShared => thread.locks += 1,
-        Release => thread.locks = thread.locks.saturating_sub(1),
+        Release | ReleaseExclusive => thread.locks = thread.locks.saturating_sub(1),
         _ => {}
     }
     thread.busy = 0;
@@ -289,13 +294,18 @@ extern "system" fn called(_: Env, _: Object, base: i64, site: i32, way: i32) {
 /// Gives a class a number.
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_describe")]
 extern "system" fn describe(_: Env, _: Object, class: Object, parent: i32) -> i32 {
-    static NEXT: AtomicU32 = AtomicU32::new(1);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let number = next_class();
     match names::type_name(&jni::class_signature(vm::ti(), class)) {
         (name, Some(shift)) => names::write(&format!("a {number} {shift} {name}\n")),
         (name, None) => names::write(&format!("c {number} {parent} {name}\n")),
     }
-    number as i32
+    number
+}
+
+/// A number for a class.
+pub(crate) fn next_class() -> i32 {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed) as i32
 }
 
 /// The fields that a class declares: name, descriptor and modifiers of each.

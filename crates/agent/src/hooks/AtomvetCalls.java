@@ -269,8 +269,6 @@ final class AtomvetCalls {
             case BARRIER_ACTION:
             case PUBLISH:
             case PUBLISH_AND_OBSERVE:
-                record(t, R_PUBLISH, key(object, 0), place);
-                break;
             case COMPLETE:
                 record(t, R_PUBLISH, key(object, 0), place);
                 break;
@@ -286,13 +284,13 @@ final class AtomvetCalls {
             case PUT:
             case EXCHANGE:
                 if (call.argument != null) {
-                    AtomvetHooks.publishNow(t, call.argument);
+                    AtomvetHooks.publishBusily(t, call.argument);
                     record(t, R_POST, key(object, System.identityHashCode(call.argument)), place);
                 }
                 break;
             case SUBMIT:
                 if (call.argument != null) {
-                    AtomvetHooks.publishNow(t, call.argument);
+                    AtomvetHooks.publishBusily(t, call.argument);
                     record(t, R_POST, key(call.argument, TASK), place);
                 }
                 break;
@@ -313,7 +311,6 @@ final class AtomvetCalls {
                 observe(t, reference(object, "snd"), place);
                 break;
             case UNPARK:
-                observe(t, null, place);
                 if (object != null) {
                     record(t, R_PUBLISH, key(object, PERMIT), place);
                 }
@@ -465,23 +462,22 @@ final class AtomvetCalls {
             return 0;
         }
         int action = call.action;
-        boolean isElement = action >= READ_ELEMENT && action <= ADD_ELEMENT;
-        long base;
-        if (isElement) {
+        if (action >= READ_ELEMENT && action <= ADD_ELEMENT) {
             // The array inside, whose elements have addresses already.
             Object array = reference(object, "array");
             if (array == null || call.number < 0) {
                 return 0;
             }
-            base = AtomvetHooks.arrayNow(t, array);
-            return base == 0 ? 0 : base + AtomvetHooks.HEADER + ((long) call.number << 3);
+            return AtomvetHooks.share(t, array) + AtomvetHooks.HEADER + ((long) call.number << 3);
         }
-        base = AtomvetHooks.arrayNow(t, object);
+        // Whose an object of the JDK is nobody knows: who uses it first need not have made it. Texts are many, and mostly
+        // of the one who does.
+        long base = object instanceof StringBuffer ? AtomvetHooks.baseUnlessOwn(t, object) : AtomvetHooks.share(t, object);
         if (base == 0) {
             return 0;
         }
         if (action < READ_KEY) {
-            return base + 8;
+            return base;
         }
         return call.argument == null ? 0 : Keys.of(t, object, base, call.argument);
     }

@@ -38,7 +38,7 @@ public final class AtomvetHooks {
     private static final long HASH_BITS = hashBits();
 
     /** How an element of an array is laid out: 8 bytes each, but for small ones. */
-    private static final int HEADER = 16;
+    static final int HEADER = 16;
 
     private AtomvetHooks() {}
 
@@ -66,6 +66,9 @@ public final class AtomvetHooks {
         int calls;
         Object[] callObjects = new Object[16];
         int[] callSites = new int[16];
+        /** Where a method is about to be called that may be watched; the innermost watched call. See AtomvetCalls. */
+        int calling;
+        AtomvetCalls.Call call;
 
         T(Thread thread, long tag, long recorder) {
             this.thread = thread;
@@ -84,7 +87,7 @@ public final class AtomvetHooks {
         return U.getLong(thread, TID) << 1 | 1;
     }
 
-    private static T t() {
+    static T t() {
         Thread thread = Thread.currentThread();
         T t = THREADS[(int) U.getLong(thread, TID) & THREADS.length - 1];
         return t != null && t.thread == thread ? t : findThread(thread);
@@ -146,7 +149,7 @@ public final class AtomvetHooks {
     // Accesses. A site's word: 0 until it is known, negative if there is nothing to do there, else for a static field
     // its address, for others the displacement (24 bits), where the object's number is (16 bits), and the bytes (8 bits).
 
-    private static long site(int site) {
+    static long site(int site) {
         return U.getLong(SITES + ((long) site << 3));
     }
 
@@ -461,7 +464,7 @@ public final class AtomvetHooks {
     }
 
     /** The access under way is over, or threw. */
-    private static void finish(T t) {
+    static void finish(T t) {
         long stripe = t.holding;
         if (stripe != 0) {
             t.holding = 0;
@@ -539,7 +542,7 @@ public final class AtomvetHooks {
         return depth;
     }
 
-    private static void tellBlocks(T t) {
+    static void tellBlocks(T t) {
         int depth = t.depth;
         if (t.known != depth) {
             tell(t.blocks, Math.min(t.known, DEPTH), Math.min(depth, DEPTH));
@@ -676,6 +679,14 @@ public final class AtomvetHooks {
         }
     }
 
+    /** A method is about to be called that may be watched. */
+    public static void calling(int site) {
+        T t = t();
+        if (t != null) {
+            t.calling = site;
+        }
+    }
+
     public static void exitCall(int site) {
         leaveCall(site, RETURNS);
     }
@@ -770,7 +781,7 @@ public final class AtomvetHooks {
         }
     }
 
-    private static long offset(Class<?> owner, String field) {
+    static long offset(Class<?> owner, String field) {
         try {
             return U.objectFieldOffset(owner, field);
         } catch (InternalError none) {
@@ -896,11 +907,45 @@ public final class AtomvetHooks {
         }
     }
 
+    // For AtomvetCalls, whose calls are busy themselves.
+
+    /** The base of an object of the JDK, or 0 if it is this thread's own. */
+    static long baseUnlessOwn(T t, Object o) {
+        boolean wasBusy = t.busy;
+        t.busy = false;
+        try {
+            return array(o);
+        } finally {
+            t.busy = wasBusy;
+        }
+    }
+
+    static void publishBusily(T t, Object o) {
+        boolean wasBusy = t.busy;
+        t.busy = false;
+        try {
+            publish(o);
+        } finally {
+            t.busy = wasBusy;
+        }
+    }
+
+    static boolean isShared(Object o) {
+        return Shared.find(o, System.identityHashCode(o)) != 0;
+    }
+
+    /** A variable that is no object's, with a name as if it were one of this class. */
+    static long newVariable(int type) {
+        long address = U.getAndAddLong(null, NEXT_BASE, 16);
+        announce(address, type, 0);
+        return address;
+    }
+
     /** How many objects are followed from one that is published. */
     private static final int REACH = 1 << 14;
 
     /** Shares an object and what can be reached from it through references of application classes and arrays. */
-    private static long share(T t, Object first) {
+    static long share(T t, Object first) {
         boolean wasBusy = t.busy;
         t.busy = true;
         try {
