@@ -244,7 +244,7 @@ impl Plan for ClassPlan {
             return Wanted { call, argument: call, monitors: call && monitors, ..Wanted::default() };
         }
         self.in_block = is_block(method);
-        Wanted { block: self.in_block, call: false, argument: false, calls: false, ..Wanted::ALL }
+        Wanted { block: self.in_block, call: false, argument: false, ..Wanted::ALL }
     }
 
     fn added_field(&mut self, class: &ClassShape<'_>) -> Option<&'static [u8]> {

@@ -14,7 +14,7 @@ import jdk.internal.misc.Unsafe;
  * the access is recorded inside the monitor: at the start of a synchronized method, or else where the first one is called
  * or the monitor is entered.
  */
-final class AtomvetCalls {
+public final class AtomvetCalls {
     private static final Unsafe U = Unsafe.getUnsafe();
 
     // Parts of a site's word.
