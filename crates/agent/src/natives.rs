@@ -26,11 +26,16 @@ static SITE_WORDS: AtomicPtr<i64> = AtomicPtr::new(core::ptr::null_mut());
 /// The base of the next object that is shared. Bases are addresses that the filter can tell apart.
 static NEXT_BASE: AtomicU64 = AtomicU64::new(1 << 16);
 
+/// Whose objects are that have no number in them; see the hook class.
+static OWNERS: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
+const OWNERS_BYTES: usize = 8 << 20;
+
 /// Reserves what is shared with the hook class. False if there is no room.
 pub(crate) fn reserve() -> bool {
-    let words = sys::reserve(MOST_SITES * size_of::<i64>());
+    let (words, owners) = (sys::reserve(MOST_SITES * size_of::<i64>()), sys::reserve(OWNERS_BYTES));
     SITE_WORDS.store(words.cast(), Ordering::Release);
-    !words.is_null()
+    OWNERS.store(owners, Ordering::Release);
+    !words.is_null() && !owners.is_null()
 }
 
 /// Sets the word of a site before anybody reaches it. False if there are too many.
@@ -96,6 +101,7 @@ extern "system" fn constant(_: Env, _: Object, which: i32) -> i64 {
         5 => thread::INDEX_SHIFT as usize,
         6 => shadow::WRITE_SCALE,
         7 => offset_of!(Thread, seen),
+        9 => OWNERS.load(Ordering::Acquire) as usize,
         _ => vm::options().elements.map_or(i32::MAX as usize, |most| most as usize),
     }) as i64
 }
@@ -113,19 +119,29 @@ fn with_threads<R>(act: impl FnOnce(&mut Threads) -> R) -> R {
     act(threads.get_or_insert_with(|| Threads { unborn: HashMap::new(), serials: HashMap::new() }))
 }
 
+fn name_thread(env: Env, serial: u32, name: Object) {
+    if !name.is_null() {
+        names::write(&format!("t {serial} {}\n", names::text(&jni::string(env, name))));
+    }
+}
+
 /// Makes the running thread known; 0 if it cannot be recorded.
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_attach")]
-extern "system" fn attach(_: Env, _: Object, number: i64) -> i64 {
+extern "system" fn attach(env: Env, _: Object, number: i64, name: Object) -> i64 {
     if !process::has_started() {
         return 0;
     }
     let heritage = with_threads(|threads| threads.unborn.remove(&number));
+    let is_new = heritage.is_none();
     let thread = match heritage {
         Some(heritage) => Thread::start_as(heritage),
         None => Thread::recording(),
     };
     match thread {
         Some(thread) => {
+            if is_new {
+                name_thread(env, thread.serial, name);
+            }
             with_threads(|threads| threads.serials.insert(number, thread.serial));
             &raw mut *thread as i64
         }
@@ -247,7 +263,7 @@ extern "system" fn synchronise(_: Env, _: Object, what: i32, base: i64, site: i3
 }
 
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_fork")]
-extern "system" fn fork(_: Env, _: Object, number: i64, site: i32) {
+extern "system" fn fork(env: Env, _: Object, number: i64, name: Object, site: i32) {
     let Some(thread) = thread::current().filter(|_| number >= 0) else { return };
     let heritage = Heritage {
         serial: thread::new_serial(),
@@ -255,6 +271,7 @@ extern "system" fn fork(_: Env, _: Object, number: i64, site: i32) {
         parent_last: thread.newest + thread::STEP,
     };
     with_threads(|threads| threads.unborn.insert(number, heritage));
+    name_thread(env, heritage.serial, name);
     record(Kind::Fork, u64::from(heritage.serial), site);
     // Records that the creator makes from now on do not come before the new thread.
     thread.receive();

@@ -427,8 +427,9 @@ impl BodyWriter<'_, '_> {
             Some(flags) => Some(flags),
             None => self.plan.field(&reference),
         };
-        // A final field is written before anybody else sees it.
-        if flags.is_some_and(FieldFlags::is_final) {
+        // A final field is written before anybody else sees it; but what a static one refers to is everybody's.
+        let publishes = opcode == PUTSTATIC && value == Value::Reference;
+        if flags.is_some_and(FieldFlags::is_final) && !publishes {
             return Ok(());
         }
         let field = Field { reference, kind, flags };

@@ -109,7 +109,7 @@ public final class AtomvetHooks {
             countVirtual();
             return null;
         }
-        long recorder = attach(keyOf(thread));
+        long recorder = attach(keyOf(thread), thread.getName());
         if (recorder == 0) {
             return null;
         }
@@ -645,11 +645,11 @@ public final class AtomvetHooks {
         }
         for (int at = t.held - 1; at >= 0; at--) {
             if (t.monitors[at] == o) {
-                if (t.monitorBases[at] != 0) {
-                    finish(t);
-                    tellBlocks(t);
-                    synchronise(WAIT, t.monitorBases[at], 0);
-                }
+                finish(t);
+                // Who waits, waits for another thread.
+                long base = t.monitorBases[at] != 0 ? t.monitorBases[at] : share(t, o);
+                tellBlocks(t);
+                synchronise(WAIT, base, 0);
                 return;
             }
         }
@@ -742,7 +742,7 @@ public final class AtomvetHooks {
                     publish(task);
                 }
                 tellBlocks(t);
-                fork(keyOf(thread), site);
+                fork(keyOf(thread), thread.getName(), site);
             }
         } else if (kind == JOIN) {
             Thread thread = (Thread) o;
@@ -1045,8 +1045,14 @@ public final class AtomvetHooks {
     // Objects that have no number in them.
 
     /** Whose an object was when it was last seen, by identity hash code: that in the upper half, the thread's number below. */
-    private static final long[] OWNERS = new long[1 << 20];
+    private static final long OWNERS = constant(9);
+    private static final int OWNERS_MASK = (1 << 20) - 1;
     private static final int SHARED = 0;
+
+    /** Where the owner of an object with this hash code is noted. */
+    private static long owner(int hash) {
+        return OWNERS + ((long) (hash & OWNERS_MASK) << 3);
+    }
 
     private static long hashBits() {
         Object o = new Object();
@@ -1070,7 +1076,7 @@ public final class AtomvetHooks {
             return 0;
         }
         int hash = System.identityHashCode(o);
-        long owner = OWNERS[hash & OWNERS.length - 1];
+        long owner = U.getLong(owner(hash));
         if (owner == ((long) hash << 32 | me)) {
             return 0;
         }
@@ -1087,12 +1093,10 @@ public final class AtomvetHooks {
     }
 
     private static void claim(Object o, int hash, int me) {
-        int slot = hash & OWNERS.length - 1;
-        long offset = Unsafe.ARRAY_LONG_BASE_OFFSET + ((long) slot << 3);
-        U.putLongVolatile(OWNERS, offset, (long) hash << 32 | me);
+        U.putLong(owner(hash), (long) hash << 32 | me);
         U.fullFence();
         if (Shared.find(o, hash) != 0) {
-            U.putLongVolatile(OWNERS, offset, (long) hash << 32 | SHARED);
+            U.putLong(owner(hash), (long) hash << 32 | SHARED);
         }
     }
 
@@ -1139,10 +1143,9 @@ public final class AtomvetHooks {
                 U.storeFence();
                 all[hash & all.length - 1] = one;
                 count++;
-                int slot = hash & OWNERS.length - 1;
                 U.fullFence();
-                if (OWNERS[slot] >>> 32 == hash) {
-                    OWNERS[slot] = (long) hash << 32 | SHARED;
+                if (U.getLong(owner(hash)) >>> 32 == hash) {
+                    U.putLong(owner(hash), (long) hash << 32 | SHARED);
                 }
                 return base;
             }
@@ -1260,7 +1263,7 @@ public final class AtomvetHooks {
         tell(0, 0, 0);
         leave(Integer.MAX_VALUE);
         synchronise(-1, 0, 0);
-        fork(-1, 0);
+        fork(-1, null, 0);
         join(-1, 0);
         isOfInterest(0, ENTERS);
         called(0, 0, ENTERS);
@@ -1273,7 +1276,7 @@ public final class AtomvetHooks {
     // The agent.
 
     private static native long constant(int which);
-    private static native long attach(long thread);
+    private static native long attach(long thread, String name);
     private static native boolean isSilent();
     private static native long blocksOf(long recorder);
     private static native void countVirtual();
@@ -1282,7 +1285,7 @@ public final class AtomvetHooks {
     private static native void tell(long blocks, int from, int to);
     private static native void leave(int depth);
     private static native void synchronise(int what, long base, int site);
-    private static native void fork(long thread, int site);
+    private static native void fork(long thread, String name, int site);
     private static native void join(long thread, int site);
     private static native boolean isOfInterest(int site, int way);
     private static native void called(long base, int site, int way);

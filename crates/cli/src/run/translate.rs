@@ -202,10 +202,15 @@ impl Translator {
         if serial >= self.threads.len() {
             self.threads.resize_with(serial + 1, Thread::default);
         }
-        let names = &mut self.names;
-        *self.threads[serial].id.get_or_insert_with(|| match serial {
-            0 => names.threads.intern("main"),
-            _ => names.threads.intern(&format!("T{serial}")),
+        let (names, symbols) = (&mut self.names, &mut self.symbols);
+        *self.threads[serial].id.get_or_insert_with(|| {
+            let called = symbols.jvm().and_then(|names| names.thread(serial as u32));
+            let name =
+                called.unwrap_or_else(|| if serial == 0 { "main".to_owned() } else { format!("T{serial}") });
+            let (known, thread) = (names.threads.len(), names.threads.intern(&name));
+            // A JVM's threads may all have one name.
+            let is_new = names.threads.len() > known;
+            if is_new { thread } else { names.threads.intern(&format!("{name}#{serial}")) }
         })
     }
 
