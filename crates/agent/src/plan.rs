@@ -73,10 +73,10 @@ const NEVER: &[&str] = &[
     "sun/",
 ];
 
-/// Of what application loaders load: made by the JDK at run time, or unusual classes that are not verified.
-/// What forces an order in our own tests must not be seen.
+/// Of what application loaders load: made by the JDK at run time, or unusual classes that are not verified; and what tests use
+/// to force an interleaving, which is to be seen by nobody.
 const NOT_APPLICATION: &[&str] =
-    &["java/", "jdk/internal/", "jdk/proxy", "com/sun/proxy/", "sun/", "atomvet/steps/"];
+    &["java/", "atomvet/steps/", "jdk/internal/", "jdk/proxy", "com/sun/proxy/", "sun/"];
 
 /// Nothing if a class stays as it is.
 pub(crate) fn treatment(class: &[u8], owner: Owner) -> Option<Treatment> {

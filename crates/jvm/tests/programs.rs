@@ -12,7 +12,7 @@ use support::{PROGRAMS, folder, programs, read_classes, rewrite_all, run_both, s
 const COUNTS: [(&str, &str); 7] = [
     (
         "Switches",
-        "enter=24 exit=24 readElement=7 readInt=7 readStatic=19 writeElement=7 writeInt=7 writeStatic=12",
+        "enter=24 exit=24 readElement=7 readInt=7 readStatic=19 writeElement=7 writeInt=7 writeStatic=12 writeStaticReference=5",
     ),
     (
         "Exceptions",

@@ -1,4 +1,3 @@
-// expect: violated java.lang.StringBuffer.append
 // expect: violated java.lang.AbstractStringBuilder.append
 // options: --include java.lang.StringBuffer --include java.lang.AbstractStringBuilder
 //
@@ -18,8 +17,10 @@ public class StringBufferBad {
         }
 
         void change() {
-            source.setLength(0);
-            source.append("0123456789");
+            synchronized (source) {
+                source.setLength(0);
+                source.append("0123456789");
+            }
         }
     }
 

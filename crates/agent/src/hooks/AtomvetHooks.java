@@ -603,7 +603,7 @@ public final class AtomvetHooks {
             t.monitorBases = java.util.Arrays.copyOf(t.monitorBases, 2 * held);
             t.monitorBlocks = java.util.Arrays.copyOf(t.monitorBlocks, 2 * held);
         }
-        long base = o == null || t.busy ? 0 : o instanceof Class ? share(t, o) : touch(t, o, About.of(t, o.getClass()).where);
+        long base = o == null || t.busy ? 0 : monitor(t, o);
         t.monitors[held] = o;
         t.monitorBases[held] = base;
         t.monitorBlocks[held] = block;
@@ -612,6 +612,12 @@ public final class AtomvetHooks {
             tellBlocks(t);
             synchronise(ACQUIRE, base, site);
         }
+    }
+
+    /** The base of a monitor. Whose an object of the JDK is nobody knows: who locks it first need not have made it. */
+    private static long monitor(T t, Object o) {
+        long where = About.of(t, o.getClass()).where;
+        return where == 0 ? share(t, o) : touch(t, o, where);
     }
 
     private static void letGo(T t, int site) {
@@ -942,7 +948,7 @@ public final class AtomvetHooks {
     }
 
     /** How many objects are followed from one that is published. */
-    private static final int REACH = 1 << 14;
+    private static final int REACH = 1 << 18;
 
     /** Shares an object and what can be reached from it through references of application classes and arrays. */
     static long share(T t, Object first) {
@@ -954,17 +960,15 @@ public final class AtomvetHooks {
             if (base < 0) {
                 return -base;
             }
+            // All in here are shared; what they refer to may not be.
             Object[] open = new Object[16];
             int count = 1;
-            int budget = REACH;
             open[0] = first;
+            int budget = REACH;
             while (count > 0) {
                 Object o = open[--count];
                 open[count] = null;
-                about = o == first ? about : About.ALL.get(o.getClass());
-                if (o != first && shareOne(t, o, about) < 0) {
-                    continue;
-                }
+                about = About.ALL.get(o.getClass());
                 Object[] elements = o instanceof Object[] ? (Object[]) o : null;
                 int references = elements != null ? elements.length : about.followed ? about.references.length : 0;
                 for (int i = 0; i < references && budget > 0; i++) {
@@ -972,7 +976,8 @@ public final class AtomvetHooks {
                     if (next == null || next instanceof String || next instanceof Class) {
                         continue;
                     }
-                    if (!next.getClass().isArray() && !About.ALL.get(next.getClass()).followed) {
+                    About aboutNext = About.ALL.get(next.getClass());
+                    if (!aboutNext.followed && !aboutNext.type.isArray() || shareOne(t, next, aboutNext) < 0) {
                         continue;
                     }
                     budget--;
