@@ -16,6 +16,7 @@ mod explain;
 mod generate;
 mod grid;
 mod interrupt;
+mod java;
 mod json;
 mod list;
 mod meter;
@@ -77,6 +78,9 @@ enum Command {
     /// Run a program and check it live: which of its functions are not atomic, and why
     #[command(after_help = RUN_HELP)]
     Run(Box<run::Args>),
+    /// Run a Java program and check it live: which of its methods are not atomic, and why
+    #[command(after_help = JAVA_HELP, mut_arg("program", |arg| arg.value_name("ARGUMENTS").help("The arguments of java: options of the JVM, -jar or the class, its arguments")))]
+    Java(Box<run::Args>),
     /// Compile C so that `run` can watch it: a drop-in for gcc and clang
     #[command(after_help = CC_HELP)]
     Cc(cc::Args),
@@ -122,6 +126,18 @@ Every function of your own code should be atomic, but for main and what threads 
 a specification or annotations (atomvet.h) say otherwise. The report goes to standard error: standard output is the
 program's. If the program fails by itself and nothing else is wrong, the exit status is 2.
 docs/native.md says what is seen, what is not, and what it costs.";
+
+const JAVA_HELP: &str = "\
+Examples:
+  atomvet java -jar app.jar
+  atomvet java -cp classes:lib/* com.acme.Main arguments
+  atomvet java --include java.util.Vector -cp classes Main       a class of the JDK, watched in place
+  atomvet run -- mvn test                                        every JVM that a build tool starts
+
+Executions of methods that are not private, of private synchronized ones and of synchronized blocks should be atomic;
+not main, and not what threads and tasks are made for. Options for atomvet stand before those for the JVM, which is that of
+JAVA_HOME or the first java in PATH, version 17 or later. The report goes to standard error. docs/jvm.md says what is
+seen and what is not.";
 
 const CC_HELP: &str = "\
 Examples:
@@ -203,21 +219,22 @@ fn main() -> ExitCode {
             return ended(output::ended_early(help.print()).map(|()| Status::Clean).map_err(Into::into));
         }
     };
-    ended(interrupt::install().and_then(|()| match &arguments.command {
-        Command::Run(args) => run::run(args),
+    ended(interrupt::install().and_then(|()| match arguments.command {
+        Command::Run(args) => run::run(&args),
+        Command::Java(args) => run::run_java(args),
         Command::Cc(_) | Command::Cpp(_) => {
             anyhow::bail!("no arguments for the compiler; see `atomvet help cc`")
         }
-        Command::Check(args) => check::run(args),
-        Command::Compare(args) => compare::run(args),
-        Command::Refine(args) => refine::run(args),
-        Command::Report(args) => report::run(args),
-        Command::Stats(args) => stats::run(args),
-        Command::Convert(args) => convert::run(args),
-        Command::Gen(args) => generate::run(args),
-        Command::Explain(args) => explain::run(args),
-        Command::List(args) => list::run(args),
-        Command::Demo(args) => demo::run(args),
+        Command::Check(args) => check::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Refine(args) => refine::run(&args),
+        Command::Report(args) => report::run(&args),
+        Command::Stats(args) => stats::run(&args),
+        Command::Convert(args) => convert::run(&args),
+        Command::Gen(args) => generate::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::List(args) => list::run(&args),
+        Command::Demo(args) => demo::run(&args),
     }))
 }
 

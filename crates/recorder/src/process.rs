@@ -249,6 +249,11 @@ extern "C" fn after_fork() {
     }
 }
 
+/// The path of a file beside this process's ring, zero-terminated.
+pub fn file_beside(ending: &[u8]) -> [u8; 1024] {
+    with_ending(&PATHS.lock().name, ending)
+}
+
 fn text_length(path: &Path) -> usize {
     path.iter().position(|&byte| byte == 0).unwrap_or(path.len())
 }

@@ -45,6 +45,8 @@ const PLANE_BYTES: usize = 1 << ADDRESS_BITS;
 /// Groups of threads. Each has a plane for reads; the words for writes of all groups stand together behind those, so that
 /// a read finds all writes in one cache line.
 const PLANES: usize = 4;
+/// How far the words of a group for writes are apart, compared to those for reads.
+pub const WRITE_SCALE: usize = PLANES;
 const TO_WRITES: usize = PLANE_BYTES * PLANES;
 
 const STRIPES: usize = 1024;

@@ -10,6 +10,7 @@
 //! judged by itself.
 
 mod feed;
+mod jvm;
 pub(crate) mod library;
 mod report;
 mod ring;
@@ -36,7 +37,7 @@ use atomvet_trace::wellformed::Discipline;
 use self::feed::{Feed, Summary};
 use self::library::Library;
 use self::ring::Ring;
-use self::symbols::Symbols;
+use self::symbols::Meaning;
 use self::translate::Translator;
 use crate::examine::{Examined, Instances, Options, Serial, Verify, Wanted, examine};
 use crate::output::Output;
@@ -45,7 +46,7 @@ use crate::refine::learn;
 use crate::spec::{Seen, Spec};
 use crate::spool::{Source, temporary};
 use crate::status::Status;
-use crate::{Format, algorithms, interrupt};
+use crate::{Format, algorithms, interrupt, java};
 
 /// Options of `run`.
 #[derive(clap::Args, Debug)]
@@ -87,6 +88,8 @@ pub(crate) struct Args {
     /// Write the blocks that were seen atomic and those that were not to a specification
     #[arg(long, value_name = "FILE", help_heading = "What is kept")]
     refine: Option<PathBuf>,
+    #[command(flatten)]
+    java: java::Options,
 }
 
 impl Args {
@@ -111,6 +114,12 @@ pub(crate) struct Watched {
     learned: Vec<Seen>,
 }
 
+/// Runs `atomvet java`: the arguments are those of the JVM.
+pub(crate) fn run_java(mut args: Box<Args>) -> anyhow::Result<Status> {
+    args.program.insert(0, "java".into());
+    run(&args)
+}
+
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let algorithms = algorithms::select(&args.algo)?;
@@ -120,7 +129,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let library = Library::unpack()?;
     let rings = ring_directory()?;
     interrupt::put_off();
-    let mut child = start(&args.program, &library, rings.path())?;
+    let mut child = start(args, &library, rings.path())?;
     let options = Options {
         algorithms,
         config: args.config(),
@@ -161,17 +170,14 @@ fn has_room(directory: &Path) -> bool {
     unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, 4 * atomvet_ring::FILE_BYTES as libc::off_t) == 0 }
 }
 
-fn start(program: &[OsString], library: &Library, rings: &Path) -> anyhow::Result<Child> {
-    let [name, arguments @ ..] = program else { bail!("no program to run") };
-    let mut preload = library.file().into_os_string();
-    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
-        preload.push(":");
-        preload.push(others);
-    }
-    let mut command = Command::new(name);
-    command.args(arguments).env("LD_PRELOAD", preload).env(atomvet_ring::DIRECTORY, rings);
-    // What clang links in by itself can be told nothing, but asked not to end the program with a status of its own.
-    command.arg0(name);
+fn start(args: &Args, library: &Library, rings: &Path) -> anyhow::Result<Child> {
+    let [name, arguments @ ..] = &args.program[..] else { bail!("no program to run") };
+    let mut command = if java::is_launcher(name) {
+        java::command(name, arguments, &args.java, library)?
+    } else {
+        native(name, arguments, &args.java, library)?
+    };
+    command.env(atomvet_ring::DIRECTORY, rings);
     command.spawn().map_err(|error| {
         let help = match error.kind() {
             std::io::ErrorKind::NotFound => "check its name; one in this directory is called ./NAME",
@@ -179,6 +185,26 @@ fn start(program: &[OsString], library: &Library, rings: &Path) -> anyhow::Resul
         };
         anyhow!("{}: cannot be run: {error}; {help}", Path::new(name).display())
     })
+}
+
+/// A program that loads the runtime, and whose JVMs, if it starts any, load the agent.
+fn native(
+    name: &OsString,
+    arguments: &[OsString],
+    java: &java::Options,
+    library: &Library,
+) -> anyhow::Result<Command> {
+    let mut preload = library.file().into_os_string();
+    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+        preload.push(":");
+        preload.push(others);
+    }
+    let mut command = Command::new(name);
+    command.args(arguments).env("LD_PRELOAD", preload);
+    command.env(java::TOOL_OPTIONS, java::tool_options(java, library)?);
+    // What clang links in by itself can be told nothing, but asked not to end the program with a status of its own.
+    command.arg0(name);
+    Ok(command)
 }
 
 /// Judges every process that turns up, until the program has ended.
@@ -248,7 +274,7 @@ fn judge(
     let process = ring.header().program.load(Ordering::Relaxed);
     let name = Path::new(&args.program[0]).display().to_string();
     let name = if place == 0 { name } else { format!("{name} (process {process})") };
-    let translator = Translator::new(Symbols::new(process, path.with_extension("maps")), spec);
+    let translator = Translator::new(Meaning::new(process, path), spec);
     let (write, read) = copy(args.record.as_deref(), place)?;
     let (sender, receiver) = channel();
     let feed =

@@ -15,7 +15,7 @@ use crate::grid::{grouped, plural};
 use crate::output::Output;
 use crate::spec::{Seen, Spec, render};
 use crate::status::Status;
-use crate::{Format, json as contract, say, text};
+use crate::{Format, java, json as contract, say, text};
 
 /// Writes the report and says what the process ends with.
 pub(crate) fn report(
@@ -67,9 +67,12 @@ pub(crate) fn report(
     }
     if watched.is_empty() {
         worst = Status::NothingObserved;
-        say::note(format!(
-            "{program}: nothing was observed: it calls no hooks; build it with CC=\"atomvet cc\" CXX=\"atomvet c++\", or with gcc -fsanitize=thread -g"
-        ));
+        let why = if java::is_launcher(&args.program[0]) {
+            "the agent was not loaded; what the JVM says to that stands above"
+        } else {
+            "it calls no hooks; build it with CC=\"atomvet cc\" CXX=\"atomvet c++\", or with gcc -fsanitize=thread -g"
+        };
+        say::note(format!("{program}: nothing was observed: {why}"));
     }
     let report = match args.format {
         Format::Text => texts.join("\n"),

@@ -10,6 +10,103 @@ use std::path::{Path, PathBuf};
 use addr2line::Loader;
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 
+use super::jvm::Names;
+
+/// What numbers in the records of a program mean.
+pub(crate) enum Meaning {
+    /// Nothing was asked yet: the process, and a path beside its ring.
+    Undecided(u32, PathBuf),
+    /// Addresses of a native program.
+    Native(Symbols),
+    /// Numbers that a JVM's agent gave.
+    Jvm(Names),
+}
+
+impl Meaning {
+    /// Of a process with this ring.
+    pub(crate) fn new(process: u32, ring: &Path) -> Meaning {
+        Meaning::Undecided(process, ring.to_owned())
+    }
+
+    /// An agent has begun its file before it makes the first record.
+    fn decide(&mut self) {
+        if let Meaning::Undecided(process, ring) = self {
+            let names = ring.with_extension("names");
+            *self = if names.exists() {
+                Meaning::Jvm(Names::new(&names))
+            } else {
+                Meaning::Native(Symbols::new(*process, ring.with_extension("maps")))
+            };
+        }
+    }
+
+    /// The names of a JVM's program, if it is one.
+    pub(crate) fn jvm(&mut self) -> Option<&mut Names> {
+        self.decide();
+        match self {
+            Meaning::Jvm(names) => Some(names),
+            _ => None,
+        }
+    }
+
+    fn native(&mut self) -> Option<&mut Symbols> {
+        self.decide();
+        match self {
+            Meaning::Native(symbols) => Some(symbols),
+            _ => None,
+        }
+    }
+
+    /// Where a record was made.
+    pub(crate) fn place(&mut self, place: u64) -> Place {
+        match (self.decide(), self) {
+            (_, Meaning::Jvm(names)) => names.place(place),
+            (_, Meaning::Native(symbols)) => symbols.place(place),
+            _ => Place { site: String::new(), function: String::new() },
+        }
+    }
+
+    /// The function that starts at an address, or the block of a number.
+    pub(crate) fn function_at(&mut self, start: u64) -> Function {
+        match (self.decide(), self) {
+            (_, Meaning::Jvm(names)) => names.block(start),
+            (_, Meaning::Native(symbols)) => symbols.function_at(start),
+            _ => Function { name: String::new(), site: String::new(), owner: Owner::System },
+        }
+    }
+
+    /// The function around a return address.
+    pub(crate) fn function_around(&mut self, returns_to: u64) -> Function {
+        self.native().map_or_else(
+            || Function { name: String::new(), site: String::new(), owner: Owner::System },
+            |symbols| symbols.function_around(returns_to),
+        )
+    }
+
+    /// Whether code of the user's is at a return address.
+    pub(crate) fn is_users(&mut self, returns_to: u64) -> bool {
+        self.native().is_some_and(|symbols| symbols.is_users(returns_to))
+    }
+
+    /// The variable or the object at an address.
+    pub(crate) fn variable(&mut self, address: u64) -> Option<String> {
+        match (self.decide(), self) {
+            (_, Meaning::Jvm(names)) => names.variable(address),
+            (_, Meaning::Native(symbols)) => symbols.variable(address),
+            _ => None,
+        }
+    }
+
+    /// What of the program was not instrumented.
+    pub(crate) fn not_instrumented(&mut self) -> Vec<String> {
+        match (self.decide(), self) {
+            (_, Meaning::Jvm(names)) => names.left_alone(),
+            (_, Meaning::Native(symbols)) => symbols.not_instrumented(),
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// The files that a process has mapped, and what is known about them.
 pub(crate) struct Symbols {
     process: u32,

@@ -19,7 +19,7 @@ use atomvet_trace::{
 use rustc_hash::FxHashMap;
 
 use super::ring::{Record, flavour};
-use super::symbols::{Owner, Symbols};
+use super::symbols::{Meaning, Owner};
 use super::variables::Variables;
 use crate::spec::Spec;
 
@@ -28,7 +28,7 @@ pub(crate) struct Translator {
     /// All names met.
     pub(crate) names: Names,
     /// What its addresses mean.
-    pub(crate) symbols: Symbols,
+    pub(crate) symbols: Meaning,
     spec: Option<Arc<Spec>>,
     variables: Variables,
     /// Per variable of memory: it is part of a synchronisation object.
@@ -111,6 +111,8 @@ enum Known {
     Main(RegionId, SiteId),
     /// A function of the user's.
     Function(RegionId, SiteId),
+    /// A block of a JVM's, which the agent has chosen.
+    Method(RegionId, SiteId),
     /// A label, whose place is the annotation's.
     Label(RegionId),
 }
@@ -138,7 +140,7 @@ struct Semaphore {
 
 impl Translator {
     /// Of a program whose records come from now on.
-    pub(crate) fn new(symbols: Symbols, spec: Option<Arc<Spec>>) -> Translator {
+    pub(crate) fn new(symbols: Meaning, spec: Option<Arc<Spec>>) -> Translator {
         Translator {
             names: Names::default(),
             symbols,
@@ -170,6 +172,12 @@ impl Translator {
         match record.kind {
             Kind::Label => return self.label(record),
             Kind::NewLife => return self.new_life(record, events),
+            Kind::Object => {
+                if let Some(names) = self.symbols.jvm() {
+                    names.object(record.operand, record.block);
+                }
+                return;
+            }
             Kind::SemaphoreInit => {
                 let semaphore = Semaphore { initial: record.block, posts: VecDeque::new() };
                 if let Some(old) = self.semaphores.insert(record.operand, semaphore) {
@@ -194,10 +202,15 @@ impl Translator {
         if serial >= self.threads.len() {
             self.threads.resize_with(serial + 1, Thread::default);
         }
-        let names = &mut self.names;
-        *self.threads[serial].id.get_or_insert_with(|| match serial {
-            0 => names.threads.intern("main"),
-            _ => names.threads.intern(&format!("T{serial}")),
+        let (names, symbols) = (&mut self.names, &mut self.symbols);
+        *self.threads[serial].id.get_or_insert_with(|| {
+            let called = symbols.jvm().and_then(|names| names.thread(serial as u32));
+            let name =
+                called.unwrap_or_else(|| if serial == 0 { "main".to_owned() } else { format!("T{serial}") });
+            let (known, thread) = (names.threads.len(), names.threads.intern(&name));
+            // A JVM's threads may all have one name.
+            let is_new = names.threads.len() > known;
+            if is_new { thread } else { names.threads.intern(&format!("{name}#{serial}")) }
         })
     }
 
@@ -220,6 +233,7 @@ impl Translator {
             Known::System => (RegionId::NONE, SiteId::NONE, false, false),
             Known::Label(region) => (region, self.site(record.address()).site, true, false),
             Known::Main(region, site) => (region, site, false, true),
+            Known::Method(region, site) => (region, site, true, false),
             // The first function of the user's in a thread is what the thread was made for, unless that is inlined
             // where it is called.
             Known::Function(region, site) => {
@@ -268,7 +282,9 @@ impl Translator {
             Owner::User => {
                 let region = self.names.regions.intern(&function.name);
                 let site = self.names.sites.intern(&function.site);
-                if function.name == "main" {
+                if self.symbols.jvm().is_some() {
+                    Known::Method(region, site)
+                } else if function.name == "main" {
                     Known::Main(region, site)
                 } else {
                     Known::Function(region, site)
@@ -326,6 +342,7 @@ impl Translator {
                 let lock = self.lock(operand);
                 return put(Op::Release(lock, self.mode(lock, thread)));
             }
+            Kind::ReleaseExclusive => return put(Op::Release(self.lock(operand), Mode::Exclusive)),
             Kind::Wait => {
                 self.count_split(record.thread);
                 return put(Op::Wait(self.lock(operand)));
@@ -363,7 +380,12 @@ impl Translator {
                 return;
             }
             Kind::NotData => return self.is_not_data(operand),
-            Kind::ThreadEnd | Kind::Nothing | Kind::Label | Kind::NewLife | Kind::SemaphoreInit => return,
+            Kind::ThreadEnd
+            | Kind::Nothing
+            | Kind::Label
+            | Kind::NewLife
+            | Kind::SemaphoreInit
+            | Kind::Object => return,
         };
         self.access(record, thread, site, |variable| Op::Update(variable, update), events);
     }
@@ -429,12 +451,16 @@ impl Translator {
             names.barriers.intern(&format!("waits of {thread}"))
         });
         events.push(Event { thread, op: Op::Barrier(barrier), site });
-        let semaphore = self.semaphores.entry(record.operand).or_default();
+        let Some(semaphore) = self.semaphores.get_mut(&record.operand) else { return };
         if semaphore.initial > 0 {
             semaphore.initial -= 1;
         } else if let Some(variable) = semaphore.posts.pop_front() {
             events.push(Event { thread, op: Op::Read(variable), site });
             self.spare.push(variable);
+        }
+        if semaphore.initial == 0 && semaphore.posts.is_empty() {
+            // A JVM has one for every task and every element of a queue.
+            self.semaphores.remove(&record.operand);
         }
     }
 
@@ -554,7 +580,7 @@ fn forget<T>(objects: &mut BTreeMap<u64, T>, start: u64, end: u64, mut each: imp
 #[cold]
 fn name_variable(
     names: &mut Names,
-    symbols: &mut Symbols,
+    symbols: &mut Meaning,
     not_data: &mut Vec<bool>,
     variable: VarId,
     address: u64,
