@@ -161,7 +161,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
             Entry::Whole((_, trace)) => trace.map(Entry::Whole),
             Entry::Failed(failed) => Some(Entry::Failed(failed)),
         });
-        let report = Report { schema: model::SCHEMA.to_owned(), traces: traces.collect() };
+        let report = Report { schema: model::SCHEMA.to_owned(), traces: traces.collect(), set_aside: None };
         args.destination.write(&report, outputs)?;
     }
     Ok(status)

@@ -98,6 +98,7 @@ pub(crate) fn trace(examined: &Examined, spec: Option<&Spec>) -> model::Trace {
     model::Trace {
         trace: examined.trace.clone(),
         coverage: coverage(&examined.pass),
+        program: None,
         seconds: examined.seconds,
         unused_spec: spec.map(|spec| unused(spec, &examined.pass.used)),
         checkers: examined.verdicts.iter().map(|verdict| checker(verdict, examined)).collect(),
@@ -164,6 +165,8 @@ fn violation(violation: &Violation, names: &Names, scene: &Scene) -> model::Viol
         verify_error,
         fingerprint: format!("{:016x}", violation.fingerprint),
         count: finding.count,
+        suppression: None,
+        idiom: None,
     }
 }
 

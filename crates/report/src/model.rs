@@ -23,6 +23,56 @@ pub struct Report<T = Trace> {
     pub schema: String,
     /// One entry per trace, in the order given.
     pub traces: Vec<Entry<T>>,
+    /// What was found and does not count; absent if nobody said that anything should not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set_aside: Option<SetAside>,
+}
+
+/// How many findings do not count, and what was said about findings that do not exist. Findings are counted by
+/// fingerprint, over all traces.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
+pub struct SetAside {
+    /// Suppressed by the configuration.
+    pub suppressed: u64,
+    /// Listed in the baseline.
+    pub in_baseline: u64,
+    /// Benign by an idiom, per idiom.
+    pub by_idiom: Figures,
+    /// Suppressions that no finding needed.
+    pub unused_suppressions: Vec<UnusedSuppression>,
+    /// Entries of the baseline that were not found.
+    pub baseline_not_found: u64,
+}
+
+/// A suppression that no finding needed.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
+pub struct UnusedSuppression {
+    /// Where it stands: `atomvet.toml:12`.
+    pub at: String,
+    /// What it asks for, in one line: `block = "deposit"`.
+    pub what: String,
+    /// The reason given there.
+    pub reason: String,
+}
+
+/// Why a finding does not count: somebody said so.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
+pub struct Suppression {
+    /// Where that is said: `atomvet.toml:12`, or `baseline`.
+    pub by: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Why a finding does not count: it would not be one without accesses that an idiom names.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
+pub struct Idiom {
+    /// As in `--idiom`.
+    pub name: String,
+    /// What the idiom means, in a sentence.
+    pub meaning: String,
+    /// Accesses of this finding's witness that do not count.
+    pub accesses: Vec<u64>,
 }
 
 /// One trace: checked, or not readable.
@@ -79,6 +129,9 @@ pub struct Trace {
     /// What the verdicts speak of.
     #[serde(flatten)]
     pub coverage: Coverage,
+    /// If it is of a program that was run: how much of it was seen, and how it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Value>,
     /// All passes together.
     pub seconds: f64,
     /// Names that the specification lists and that were never entered.
@@ -198,6 +251,12 @@ pub struct Violation {
     pub fingerprint: String,
     /// How many instances this entry stands for.
     pub count: u64,
+    /// Why it does not count: somebody said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suppression: Option<Suppression>,
+    /// Why it does not count: it is benign.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idiom: Option<Idiom>,
 }
 
 impl Violation {
@@ -322,6 +381,12 @@ pub struct Prediction {
     pub fingerprint: String,
     /// How many instances this entry stands for.
     pub count: u64,
+    /// Why it does not count: somebody said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suppression: Option<Suppression>,
+    /// Why it does not count: it is benign.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idiom: Option<Idiom>,
 }
 
 /// An event and the locks held there.
@@ -352,6 +417,9 @@ pub struct Race {
     pub fingerprint: String,
     /// How many instances this entry stands for.
     pub count: u64,
+    /// Why it does not count: somebody said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suppression: Option<Suppression>,
 }
 
 /// Threads that could wait for each other for ever.
@@ -363,6 +431,9 @@ pub struct Deadlock {
     pub fingerprint: String,
     /// How many instances this entry stands for.
     pub count: u64,
+    /// Why it does not count: somebody said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suppression: Option<Suppression>,
 }
 
 /// A thread that has a lock and wants another.

@@ -73,7 +73,9 @@ pub(crate) fn report(
     }
     let report = match args.format {
         Format::Text => texts.join("\n"),
-        Format::Json => model::write(&Report { schema: model::SCHEMA.to_owned(), traces: entries }),
+        Format::Json => {
+            model::write(&Report { schema: model::SCHEMA.to_owned(), traces: entries, set_aside: None })
+        }
     };
     match output {
         Some(output) => output.write_all_of(&report)?,
