@@ -6,7 +6,6 @@
 //! ```
 
 pub(crate) mod json;
-pub(crate) mod text;
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;

@@ -121,11 +121,17 @@ impl Fold {
                 known.checkers.push(checker.clone());
             }
         }
+        // A second entry of one algorithm and trace is another instance; another algorithm's may be the same one.
+        if known.checkers.first() == finding.checkers.first() && known.traces.last() == finding.traces.first()
+        {
+            known.instances.append(&mut finding.instances);
+        }
         // The surer of two tells the story, and one with a story before one without.
         let told = |finding: &Finding| (finding.level, rank(&finding.strength), finding.reasons.is_empty());
         if told(&finding) < told(known) {
             let (traces, checkers) = (std::mem::take(&mut known.traces), std::mem::take(&mut known.checkers));
-            *known = Finding { count: known.count, traces, checkers, ..finding };
+            let instances = std::mem::take(&mut known.instances);
+            *known = Finding { count: known.count, traces, checkers, instances, ..finding };
         }
         position
     }

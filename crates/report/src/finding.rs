@@ -1,6 +1,8 @@
 //! A finding as every rendering shows it: in words, and as a drawing that is still data.
 
+use crate::model::{Idiom, Suppression};
 use crate::rules::Rule;
+use crate::words::short;
 
 /// How much a finding matters, the gravest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -52,6 +54,60 @@ pub struct Finding {
     pub variables: Vec<String>,
     /// What happened, as a drawing.
     pub scene: Scene,
+    /// The instance of the block that is shown; none for what is not about a block.
+    pub origin: Option<Origin>,
+    /// False for a caller that is violated by what it calls: a block inside it was violated by the same event.
+    pub innermost: bool,
+    /// Where each instance was completed, if all instances were asked for; else one of them.
+    pub instances: Vec<Origin>,
+    /// Why it does not count, if it does not.
+    pub aside: Option<Aside>,
+}
+
+/// A moment of a thread.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Origin {
+    /// Safe to show.
+    pub thread: String,
+    /// The number of the event.
+    pub event: u64,
+}
+
+/// Why a finding does not count.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Aside {
+    /// What sort of thing was said about it.
+    pub kind: AsideKind,
+    /// Who said so: `atomvet.toml:12`, `baseline`, or the name of the idiom. Safe to show.
+    pub by: String,
+    /// Why. Safe to show.
+    pub reason: String,
+}
+
+/// The ways in which a finding can be set aside.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum AsideKind {
+    /// By an entry of the configuration.
+    Suppressed,
+    /// It was known before.
+    Baseline,
+    /// It is benign.
+    Idiom,
+}
+
+impl Aside {
+    /// From what the report says about a finding.
+    pub(crate) fn new(suppression: Option<&Suppression>, idiom: Option<&Idiom>) -> Option<Aside> {
+        let said = |kind, by: &str, reason: &str| Aside { kind, by: short(by), reason: short(reason) };
+        match (suppression, idiom) {
+            (Some(known), _) if known.by == "baseline" => {
+                Some(said(AsideKind::Baseline, &known.by, &known.reason))
+            }
+            (Some(known), _) => Some(said(AsideKind::Suppressed, &known.by, &known.reason)),
+            (None, Some(idiom)) => Some(said(AsideKind::Idiom, &idiom.name, &idiom.meaning)),
+            (None, None) => None,
+        }
+    }
 }
 
 impl Finding {
@@ -106,7 +162,7 @@ impl Site {
         }
         let place = place.filter(|(file, _)| !file.trim().is_empty() && file.len() <= LONGEST_PATH);
         let (file, line) = place.unzip();
-        Site { shown: crate::words::short(text), file, line: line.flatten() }
+        Site { shown: short(text), file, line: line.flatten() }
     }
 }
 
@@ -173,7 +229,7 @@ pub struct Arrow {
 impl Scene {
     /// The column of a thread.
     pub(crate) fn column(&mut self, thread: &str) -> usize {
-        let name = crate::words::short(thread);
+        let name = short(thread);
         self.threads.iter().position(|known| *known == name).unwrap_or_else(|| {
             self.threads.push(name);
             self.threads.len() - 1

@@ -1,6 +1,6 @@
 //! From an observed violation to a finding in words.
 
-use crate::finding::{Arrow, Bar, Finding, Level, Row, Scene, Site};
+use crate::finding::{Arrow, Aside, Bar, Finding, Level, Origin, Row, Scene, Site};
 use crate::model::{Block, SceneEvent, Step, Violation};
 use crate::rules;
 use crate::words::{self, Pair, Tense, short};
@@ -44,6 +44,10 @@ pub(crate) fn finding(violation: &Violation, checker: &str, trace: usize) -> Fin
         checkers: vec![short(checker)],
         variables: variables(steps),
         scene: scene(violation, block, steps, &which),
+        origin: Some(Origin { thread: short(&block.thread), event: block.begin_event }),
+        innermost: violation.innermost,
+        instances: vec![Origin { thread: short(&block.thread), event: violation.event }],
+        aside: Aside::new(violation.suppression.as_ref(), violation.idiom.as_ref()),
         subject: name,
     }
 }

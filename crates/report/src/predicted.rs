@@ -1,6 +1,6 @@
 //! From a prediction, a race and a potential deadlock to findings in words.
 
-use crate::finding::{Arrow, Bar, Finding, Level, Row, Scene, Site};
+use crate::finding::{Arrow, Aside, Bar, Finding, Level, Origin, Row, Scene, Site};
 use crate::model::{Block, Deadlock, Moment, Prediction, Race};
 use crate::rules;
 use crate::words::{self, Pair, Tense, list, short};
@@ -9,6 +9,7 @@ use crate::words::{self, Pair, Tense, list, short};
 pub(crate) fn violation(prediction: &Prediction, checker: &str, trace: usize) -> Finding {
     let block = &prediction.block;
     let name = name(block);
+    let origin = Origin { thread: short(&block.thread), event: block.begin_event };
     let is_pattern = prediction.reason != "movers";
     let rule = if is_pattern { rules::named(prediction.shape.as_deref()) } else { rules::not_reducible() };
     let (level, may) = match prediction.strength.as_str() {
@@ -42,6 +43,10 @@ pub(crate) fn violation(prediction: &Prediction, checker: &str, trace: usize) ->
         checkers: vec![short(checker)],
         variables: prediction.variables.iter().map(|variable| short(variable)).collect(),
         scene,
+        origin: Some(origin.clone()),
+        innermost: true,
+        instances: vec![origin],
+        aside: Aside::new(prediction.suppression.as_ref(), prediction.idiom.as_ref()),
         subject: name,
     }
 }
@@ -225,6 +230,10 @@ pub(crate) fn deadlock(deadlock: &Deadlock, checker: &str, trace: usize) -> Find
         checkers: vec![short(checker)],
         variables: Vec::new(),
         scene,
+        origin: None,
+        innermost: true,
+        instances: Vec::new(),
+        aside: Aside::new(deadlock.suppression.as_ref(), None),
         subject,
     }
 }
@@ -262,6 +271,10 @@ pub(crate) fn race(race: &Race, checker: &str, trace: usize) -> Finding {
         checkers: vec![short(checker)],
         variables: vec![variable.clone()],
         scene,
+        origin: None,
+        innermost: true,
+        instances: Vec::new(),
+        aside: Aside::new(race.suppression.as_ref(), None),
         subject: variable,
     }
 }
