@@ -62,9 +62,7 @@ pub(crate) enum Instances {
 pub(crate) enum Wanted {
     /// None.
     None,
-    /// The first so many of each algorithm, for people.
-    Shown(usize),
-    /// All, for programs.
+    /// All.
     All,
 }
 
@@ -118,13 +116,6 @@ pub(crate) struct Verdict {
     pub(crate) seconds: f64,
     /// Its own peak memory.
     pub(crate) peak_bytes: u64,
-}
-
-impl Verdict {
-    /// How many blocks it blames.
-    pub(crate) fn blocks_blamed(&self) -> u64 {
-        self.violations.iter().filter(|v| v.finding.block.is_some()).map(|v| v.finding.count).sum()
-    }
 }
 
 /// What the independent judge says; an error says what does not hold.

@@ -25,7 +25,6 @@ pub(crate) fn explain(
 ) -> Result<Scene, Error> {
     let shown = match options.witnesses {
         Wanted::None => 0,
-        Wanted::Shown(number) => number,
         Wanted::All => usize::MAX,
     };
     let mut requests = Requests::default();

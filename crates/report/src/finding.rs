@@ -90,21 +90,35 @@ pub enum AsideKind {
     /// By an entry of the configuration.
     Suppressed,
     /// It was known before.
-    Baseline,
+    Known,
     /// It is benign.
-    Idiom,
+    Benign,
 }
 
 impl Aside {
+    /// In a line: `suppressed by atomvet.toml:12: a hint only`.
+    pub fn line(&self) -> String {
+        let mut line = match self.kind {
+            AsideKind::Suppressed => format!("suppressed by {}", self.by),
+            AsideKind::Known => "in the baseline".to_owned(),
+            AsideKind::Benign => format!("benign by the idiom {}", self.by),
+        };
+        if !self.reason.is_empty() {
+            line.push_str(": ");
+            line.push_str(&self.reason);
+        }
+        line
+    }
+
     /// From what the report says about a finding.
     pub(crate) fn new(suppression: Option<&Suppression>, idiom: Option<&Idiom>) -> Option<Aside> {
         let said = |kind, by: &str, reason: &str| Aside { kind, by: short(by), reason: short(reason) };
         match (suppression, idiom) {
             (Some(known), _) if known.by == "baseline" => {
-                Some(said(AsideKind::Baseline, &known.by, &known.reason))
+                Some(said(AsideKind::Known, &known.by, &known.reason))
             }
             (Some(known), _) => Some(said(AsideKind::Suppressed, &known.by, &known.reason)),
-            (None, Some(idiom)) => Some(said(AsideKind::Idiom, &idiom.name, &idiom.meaning)),
+            (None, Some(idiom)) => Some(said(AsideKind::Benign, &idiom.name, &idiom.meaning)),
             (None, None) => None,
         }
     }

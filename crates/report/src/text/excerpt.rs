@@ -1,7 +1,7 @@
 //! The source lines of a finding's steps, each marked with what happens there:
 //!
 //! ```text
-//!     --> bank.c
+//!     --> bank.c:12
 //!      |
 //!   12 |     int old = balance;
 //!      |               ^^^^^^^ 2: T1 reads balance
@@ -16,6 +16,7 @@ use super::steps::{is_of_others, shown_rows};
 use crate::finding::{Finding, Row};
 use crate::layout::{cut, shortened, shortened_place, width};
 use crate::sources::Sources;
+use crate::visible::visible;
 
 /// So many unmarked lines between two marked ones are shown, and not left out.
 const BRIDGED: u32 = 2;
@@ -74,7 +75,8 @@ fn excerpt(page: &mut Page, file: &str, marks: &[Mark], sources: &mut Sources) {
     let margin = format!("   {}", " ".repeat(digits));
     let room = page.width.saturating_sub(margin.len() + 3);
     let shown = sources.relative(file).map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
-    let shown = shortened_place(&crate::visible::visible(&shown), room);
+    let first = marks.first().map_or(0, |mark| mark.line);
+    let shown = shortened_place(&format!("{}:{first}", visible(&shown)), room);
     page.line(&[(Style::Frame, &format!("{margin}--> ")), (Style::Plain, &shown)]);
     page.line(&[(Style::Frame, &format!("{margin} |"))]);
     let lines = marks.iter().map(|mark| mark.line);

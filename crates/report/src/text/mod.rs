@@ -65,7 +65,7 @@ pub fn render(report: &Report, sources: &mut Sources, options: &Options) -> Stri
         page.paragraph(0, (Style::Lead, "… and"), &words);
         page.gap();
     }
-    races(&mut page, &order.races, options.most);
+    races(&mut page, &order, options.most);
     for entry in &report.traces {
         if let Entry::Whole(trace) = entry
             && let Some(order) = &trace.serial_order
@@ -107,17 +107,25 @@ impl Told<'_> {
         page.paragraph(3, (Style::Lead, &lead), &finding.meaning);
         page.gap();
         excerpt::excerpts(page, finding, sources);
+        if finding.strength != "observed" && !finding.reasons.is_empty() {
+            page.paragraph(
+                3,
+                (Style::Lead, "in another schedule:"),
+                "what locks and the order of threads allow",
+            );
+        }
         steps::steps(page, finding);
         page.gap();
         reasons(page, finding);
-        page.paragraph(3, (Style::Lead, "remedy:"), &finding.remedy);
         for note in &finding.notes {
-            let lead = note.split_inclusive(": ").next().unwrap_or_default().trim_end();
-            match note.strip_prefix("INTERNAL ERROR: ").or(note.strip_prefix("Schedule: ")) {
-                Some(rest) => page.paragraph(3, (Style::Lead, &lead.replace("Schedule", "schedule")), rest),
-                None => page.paragraph(3, (Style::Plain, ""), note),
+            match note.split_once(": ") {
+                Some((lead @ ("INTERNAL ERROR" | "Schedule"), rest)) => {
+                    page.paragraph(3, (Style::Lead, &format!("{lead}:")), rest);
+                }
+                _ => page.paragraph(3, (Style::Plain, ""), note),
             }
         }
+        page.paragraph(3, (Style::Lead, "remedy:"), &finding.remedy);
         suppression(page, finding);
     }
 
@@ -196,13 +204,14 @@ fn named(what: &str, names: &[&str]) -> String {
 }
 
 /// Data races, briefly: they make no check fail.
-fn races(page: &mut Page, races: &[&Finding], most: usize) {
+fn races(page: &mut Page, order: &summary::Order<'_>, most: usize) {
+    let races = &order.races;
     if races.is_empty() {
         return;
     }
     let meaning = "no lock and no order of threads keeps the two apart; fine for atomic operations";
     page.paragraph(0, (Style::Lead, "data races"), &format!("({meaning}):"));
-    for race in races.iter().take(most) {
+    for (number, race) in (order.first_race()..).zip(races.iter().take(most)) {
         let threads = &race.scene.threads;
         let who = |row: &Row| {
             let thread = threads.get(row.thread).map_or("", String::as_str);
@@ -211,7 +220,11 @@ fn races(page: &mut Page, races: &[&Finding], most: usize) {
         };
         let both: Vec<String> = race.scene.rows.iter().map(who).collect();
         let times = if race.count > 1 { format!(", {} times", grouped(race.count)) } else { String::new() };
-        page.hanging((Style::Plain, "   "), Style::Plain, &format!("{}{times}", both.join("; ")));
+        page.hanging(
+            (Style::Plain, &format!("   {number}. ")),
+            Style::Plain,
+            &format!("{}{times}", both.join("; ")),
+        );
     }
     if races.len() > most {
         page.line(&[(Style::Faint, &format!("   … and {} more", grouped((races.len() - most) as u64)))]);

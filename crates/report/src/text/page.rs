@@ -82,10 +82,19 @@ impl Page {
 
     /// Words after a lead, in lines that are all indented alike.
     pub(super) fn paragraph(&mut self, indent: usize, lead: Piece<'_>, words: &str) {
-        let space = " ".repeat(indent);
+        self.after(lead, words, indent, indent);
+    }
+
+    /// The same at the margin, with only its first line there.
+    pub(super) fn entry(&mut self, lead: Piece<'_>, words: &str) {
+        self.after(lead, words, 0, 3);
+    }
+
+    fn after(&mut self, lead: Piece<'_>, words: &str, first: usize, others: usize) {
         let all = if lead.1.is_empty() { words.to_owned() } else { format!("{} {words}", lead.1) };
-        for (i, line) in wrapped(&all, self.width.saturating_sub(indent)).iter().enumerate() {
-            // At its start the line has the lead, unless the lead itself was too long for it.
+        for (i, line) in wrapped(&all, self.width.saturating_sub(others)).iter().enumerate() {
+            let space = " ".repeat(if i == 0 { first } else { others });
+            // The first line has the lead, unless the lead itself was too long for it.
             match line.strip_prefix(lead.1).filter(|_| i == 0) {
                 Some(rest) => self.line(&[(Style::Plain, &space), lead, (Style::Plain, rest)]),
                 None => self.line(&[(Style::Plain, &space), (Style::Plain, line)]),

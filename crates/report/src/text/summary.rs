@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::page::{Page, Piece, Style};
 use crate::digest::Digest;
-use crate::finding::{AsideKind, Finding};
+use crate::finding::Finding;
 use crate::layout::{fill, fit, grouped, plural, shortened, shortened_place, width};
 use crate::model::{Checker, Coverage, Entry, Observed, Predictive, Report, SetAside, Trace};
 use crate::visible::visible_within;
@@ -30,7 +30,7 @@ impl<'a> Order<'a> {
         for finding in &digest.findings {
             let place = match finding {
                 _ if finding.aside.is_some() => &mut order.aside,
-                _ if !finding.counts => &mut order.races,
+                _ if finding.rule.id == "data-race" => &mut order.races,
                 _ if !finding.innermost => &mut order.callers,
                 _ => &mut order.told,
             };
@@ -49,6 +49,11 @@ impl<'a> Order<'a> {
         let aside = self.aside.iter().map(|finding| ("-".to_owned(), *finding));
         numbered.map(|(i, finding)| (format!("{}.", i + 1), *finding)).chain(aside)
     }
+
+    /// The number of the first data race.
+    pub(super) fn first_race(&self) -> usize {
+        self.told.len() + self.callers.len() + 1
+    }
 }
 
 /// What each algorithm says.
@@ -59,7 +64,7 @@ pub(super) fn verdicts(page: &mut Page, report: &Report) {
             Entry::Failed(failed) => {
                 let error = visible_within(&failed.error.message, 1000);
                 let lead = format!("verdicts on {}: none,", called(&failed.trace));
-                page.paragraph(0, (Style::Lead, &lead), &format!("because it could not be read: {error}"));
+                page.entry((Style::Lead, &lead), &format!("because it could not be read: {error}"));
             }
         }
     }
@@ -83,7 +88,7 @@ fn of_trace(page: &mut Page, trace: &Trace) {
         about.push_str(&format!("; NOTHING OBSERVED, {}", nothing(coverage)));
     }
     let lead = format!("verdicts on {}", called(&trace.trace));
-    page.paragraph(0, (Style::Lead, &lead), &format!("({about})"));
+    page.entry((Style::Lead, &lead), &format!("({about})"));
     let rows: Vec<[String; 3]> = trace
         .checkers
         .iter()
@@ -163,7 +168,7 @@ pub(super) fn findings(page: &mut Page, report: &Report, order: &Order<'_>) {
         widths[2] = 0;
     }
     let gaps = if widths[2] == 0 { 2 } else { 4 };
-    fit(&mut widths, &[sure.min(12), 20, 16], room.saturating_sub(gaps));
+    fit(&mut widths, &[sure.min(4), 8, 16], room.saturating_sub(gaps));
     for line in &rows {
         let number = format!("   {}{}  ", fill(&line.number, numbers), line.number);
         let print = shortened(&line.finding.fingerprint, prints);
@@ -202,21 +207,11 @@ impl<'a> Line<'a> {
     fn new(number: String, finding: &'a Finding) -> Line<'a> {
         let times = if finding.count > 1 { format!(" {}×", grouped(finding.count)) } else { String::new() };
         let sure = match &finding.aside {
-            Some(aside) => match aside.kind {
-                AsideKind::Suppressed => format!("suppressed by {}", aside.by),
-                AsideKind::Baseline => "in the baseline".to_owned(),
-                AsideKind::Idiom => format!("benign: {}", aside.by),
-            },
+            Some(aside) => aside.line(),
             None => format!("{}{times}", finding.strength),
         };
-        let named = if finding.title.contains(finding.rule.name) || finding.rule.name == "potential deadlock"
-        {
-            String::new()
-        } else {
-            format!(": {}", finding.rule.name)
-        };
         let called = if finding.innermost { "" } else { ", because of what it calls" };
-        Line { number, finding, sure, what: format!("{}{named}{called}", finding.title) }
+        Line { number, finding, sure, what: format!("{}: {}{called}", finding.subject, finding.rule.name) }
     }
 
     fn place(&self) -> &str {
@@ -241,7 +236,7 @@ fn heading(page: &mut Page, report: &Report, order: &Order<'_>) {
         let any = report.traces.iter().any(observed);
         parts.push(if any { "nothing found" } else { "nothing was observed" }.to_owned());
     }
-    page.paragraph(0, (Style::Lead, "summary:"), &parts.join(", "));
+    page.entry((Style::Lead, "summary:"), &parts.join(", "));
 }
 
 /// What was said about findings that do not exist.
@@ -265,9 +260,9 @@ pub(super) fn coverage(page: &mut Page, report: &Report) {
             [_] => "coverage:".to_owned(),
             _ => format!("coverage of {}:", called(&trace.trace)),
         };
-        page.paragraph(0, (Style::Lead, &lead), &counted(&trace.coverage));
+        page.entry((Style::Lead, &lead), &counted(&trace.coverage));
         if let Some(program) = &trace.program {
-            page.paragraph(0, (Style::Lead, "program:"), &seen(program));
+            page.entry((Style::Lead, "program:"), &seen(program));
         }
     }
 }
@@ -280,8 +275,10 @@ fn counted(coverage: &Coverage) -> String {
         plural(coverage.unary, "unary event"),
         plural(coverage.variables, "variable"),
         plural(coverage.locks, "lock"),
-        plural(coverage.repairs, "repair"),
     ];
+    if coverage.repairs > 0 {
+        parts.push(plural(coverage.repairs, "repair"));
+    }
     for (kind, number) in &coverage.repaired.0 {
         parts.push(format!("{} {}", grouped(*number), short(kind)));
     }
