@@ -24,8 +24,10 @@ pub struct Finding {
     pub strength: String,
     /// How much it matters.
     pub level: Level,
-    /// Whether it makes a check fail. (A data race does not.)
+    /// Whether it makes a check fail. (A data race does not, nor does what is set aside.)
     pub counts: bool,
+    /// Why it does not count, if it was set aside.
+    pub aside: Option<Aside>,
     /// `deposit is not atomic`.
     pub title: String,
     /// The block, or the locks or variable that it is about.
@@ -54,7 +56,61 @@ pub struct Finding {
     pub scene: Scene,
 }
 
+/// Why a finding does not count.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Aside {
+    /// Who said so.
+    pub kind: AsideKind,
+    /// Where that is said, or the name of the idiom; safe to show.
+    pub by: String,
+    /// Why; safe to show.
+    pub reason: String,
+}
+
+/// Who said that a finding does not count.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum AsideKind {
+    /// A suppression of the configuration.
+    Suppressed,
+    /// The baseline.
+    Known,
+    /// An idiom.
+    Benign,
+}
+
+impl AsideKind {
+    /// In a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            AsideKind::Suppressed => "suppressed",
+            AsideKind::Known => "in the baseline",
+            AsideKind::Benign => "benign",
+        }
+    }
+}
+
+impl Aside {
+    /// In a line: `suppressed by atomvet.toml:12: a hint only`.
+    pub fn line(&self) -> String {
+        let mut line = match self.kind {
+            AsideKind::Suppressed => format!("suppressed by {}", self.by),
+            AsideKind::Known => "in the baseline".to_owned(),
+            AsideKind::Benign => format!("benign by the idiom {}", self.by),
+        };
+        if !self.reason.is_empty() {
+            line.push_str(": ");
+            line.push_str(&self.reason);
+        }
+        line
+    }
+}
+
 impl Finding {
+    /// Whether its arrows say that one of two events comes first. Nothing orders those of a data race.
+    pub fn is_ordered(&self) -> bool {
+        self.rule.id != "data-race"
+    }
+
     /// The files that its events are in, each once.
     pub fn files(&self) -> Vec<&str> {
         let mut files: Vec<&str> = Vec::new();
@@ -74,6 +130,7 @@ impl Finding {
         lines.extend(Some(self.conclusion.clone()).filter(|text| !text.is_empty()));
         lines.push(format!("remedy: {}", self.remedy));
         lines.extend(self.notes.iter().cloned());
+        lines.extend(self.aside.as_ref().map(Aside::line));
         lines.push(format!("fingerprint {}", self.fingerprint));
         lines
     }
@@ -121,6 +178,30 @@ pub struct Scene {
     pub bars: Vec<Bar>,
     /// What orders the events.
     pub arrows: Vec<Arrow>,
+    /// Events that play no part, by the row that they come before.
+    pub folds: Vec<Fold>,
+}
+
+/// Events of a block that play no part.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fold {
+    /// They come before this row, which is of the same block.
+    pub row: usize,
+    /// How many there are.
+    pub number: u64,
+    /// Some of them, from the earliest to the latest.
+    pub events: Vec<Local>,
+}
+
+/// An event that plays no part.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Local {
+    /// Its number in the trace.
+    pub event: u64,
+    /// In words.
+    pub what: String,
+    /// Where; safe to show.
+    pub site: Option<String>,
 }
 
 /// An event.

@@ -1,6 +1,6 @@
 //! From an observed violation to a finding in words.
 
-use crate::finding::{Arrow, Bar, Finding, Level, Row, Scene, Site};
+use crate::finding::{Arrow, Bar, Finding, Fold, Level, Local, Row, Scene, Site};
 use crate::model::{Block, SceneEvent, Step, Violation};
 use crate::rules;
 use crate::words::{self, Pair, Tense, short};
@@ -26,6 +26,7 @@ pub(crate) fn finding(violation: &Violation, checker: &str, trace: usize) -> Fin
         strength: short(&violation.strength),
         level: Level::Error,
         counts: true,
+        aside: None,
         title: match blamed {
             Some(_) => format!("{name} is not atomic"),
             None => {
@@ -198,7 +199,35 @@ fn scene(violation: &Violation, block: &Block, steps: &[Step], which: &[Option<u
             Some(Arrow { from, to, label: words::label(&step.because, &step.on), reason: *reason })
         })
         .collect();
+    scene.folds = (0..events.len()).filter_map(|row| fold(violation, &events, row)).collect();
     scene
+}
+
+/// What comes before a row in its block and after the row before it of the same block.
+fn fold(violation: &Violation, rows: &[&SceneEvent], row: usize) -> Option<Fold> {
+    let begin = |event: &SceneEvent| event.block.as_ref().map(|block| block.begin_event);
+    let block = begin(rows[row])?;
+    let last = rows[..row].iter().rev().find(|other| begin(other) == Some(block));
+    let since = last.map_or(block, |last| last.event);
+    let (mut number, mut events) = (0, Vec::new());
+    let mut add = |event: u64, op: &str, on: Option<&str>, site: Option<&str>| {
+        events.push(Local { event, what: words::what(op, on), site: site.map(short) });
+    };
+    // What is listed and not shown plays no part here either.
+    for listed in violation.events.iter().filter(|listed| begin(listed) == Some(block)) {
+        if listed.event <= since || listed.event > rows[row].event {
+            continue;
+        }
+        number += listed.skipped;
+        for local in &listed.before {
+            add(local.event, &local.op, local.on.as_deref(), local.site.as_deref());
+        }
+        if listed.event < rows[row].event {
+            number += 1;
+            add(listed.event, &listed.op, listed.on.as_deref(), listed.site.as_deref());
+        }
+    }
+    (number > 0).then_some(Fold { row, number: number.max(events.len() as u64), events })
 }
 
 fn bar(
