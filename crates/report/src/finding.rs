@@ -1,6 +1,5 @@
 //! A finding as every rendering shows it: in words, and as a drawing that is still data.
 
-use crate::model::{Idiom, Suppression};
 use crate::rules::Rule;
 use crate::words::short;
 
@@ -26,8 +25,10 @@ pub struct Finding {
     pub strength: String,
     /// How much it matters.
     pub level: Level,
-    /// Whether it makes a check fail. (A data race does not.)
+    /// Whether it makes a check fail. (A data race does not, nor does what is set aside.)
     pub counts: bool,
+    /// Why it does not count, if it was set aside.
+    pub aside: Option<Aside>,
     /// `deposit is not atomic`.
     pub title: String,
     /// The block, or the locks or variable that it is about.
@@ -60,8 +61,6 @@ pub struct Finding {
     pub innermost: bool,
     /// Where each instance was completed, if all instances were asked for; else one of them.
     pub instances: Vec<Origin>,
-    /// Why it does not count, if it does not.
-    pub aside: Option<Aside>,
 }
 
 /// A moment of a thread.
@@ -76,23 +75,34 @@ pub struct Origin {
 /// Why a finding does not count.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Aside {
-    /// What sort of thing was said about it.
+    /// Who said so.
     pub kind: AsideKind,
-    /// Who said so: `atomvet.toml:12`, `baseline`, or the name of the idiom. Safe to show.
+    /// Where that is said, or the name of the idiom; safe to show.
     pub by: String,
-    /// Why. Safe to show.
+    /// Why; safe to show.
     pub reason: String,
 }
 
-/// The ways in which a finding can be set aside.
+/// Who said that a finding does not count.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum AsideKind {
-    /// By an entry of the configuration.
+    /// A suppression of the configuration.
     Suppressed,
-    /// It was known before.
+    /// The baseline.
     Known,
-    /// It is benign.
+    /// An idiom.
     Benign,
+}
+
+impl AsideKind {
+    /// In a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            AsideKind::Suppressed => "suppressed",
+            AsideKind::Known => "in the baseline",
+            AsideKind::Benign => "benign",
+        }
+    }
 }
 
 impl Aside {
@@ -109,22 +119,14 @@ impl Aside {
         }
         line
     }
-
-    /// From what the report says about a finding.
-    pub(crate) fn new(suppression: Option<&Suppression>, idiom: Option<&Idiom>) -> Option<Aside> {
-        let said = |kind, by: &str, reason: &str| Aside { kind, by: short(by), reason: short(reason) };
-        match (suppression, idiom) {
-            (Some(known), _) if known.by == "baseline" => {
-                Some(said(AsideKind::Known, &known.by, &known.reason))
-            }
-            (Some(known), _) => Some(said(AsideKind::Suppressed, &known.by, &known.reason)),
-            (None, Some(idiom)) => Some(said(AsideKind::Benign, &idiom.name, &idiom.meaning)),
-            (None, None) => None,
-        }
-    }
 }
 
 impl Finding {
+    /// Whether its arrows say that one of two events comes first. Nothing orders those of a data race.
+    pub fn is_ordered(&self) -> bool {
+        self.rule.id != "data-race"
+    }
+
     /// The files that its events are in, each once.
     pub fn files(&self) -> Vec<&str> {
         let mut files: Vec<&str> = Vec::new();
@@ -144,6 +146,7 @@ impl Finding {
         lines.extend(Some(self.conclusion.clone()).filter(|text| !text.is_empty()));
         lines.push(format!("remedy: {}", self.remedy));
         lines.extend(self.notes.iter().cloned());
+        lines.extend(self.aside.as_ref().map(Aside::line));
         lines.push(format!("fingerprint {}", self.fingerprint));
         lines
     }
@@ -191,6 +194,30 @@ pub struct Scene {
     pub bars: Vec<Bar>,
     /// What orders the events.
     pub arrows: Vec<Arrow>,
+    /// Events that play no part, by the row that they come before.
+    pub folds: Vec<Fold>,
+}
+
+/// Events of a block that play no part.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fold {
+    /// They come before this row, which is of the same block.
+    pub row: usize,
+    /// How many there are.
+    pub number: u64,
+    /// Some of them, from the earliest to the latest.
+    pub events: Vec<Local>,
+}
+
+/// An event that plays no part.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Local {
+    /// Its number in the trace.
+    pub event: u64,
+    /// In words.
+    pub what: String,
+    /// Where; safe to show.
+    pub site: Option<String>,
 }
 
 /// An event.

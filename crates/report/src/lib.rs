@@ -11,6 +11,7 @@
 pub mod digest;
 pub mod dot;
 pub mod finding;
+mod graph;
 pub mod html;
 pub mod junit;
 pub mod layout;

@@ -137,6 +137,9 @@ pub struct Trace {
     /// Names that the specification lists and that were never entered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unused_spec: Option<Vec<String>>,
+    /// The blocks that were entered, by name. Added later.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entered: Vec<Entered>,
     /// What each algorithm says, in the order asked for.
     pub checkers: Vec<Checker>,
     /// The transactions in an equivalent order; null if there is none, absent if nobody asked.
@@ -180,6 +183,26 @@ pub struct Coverage {
     /// Why not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+/// A block that was entered, however often, and what was found about it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
+pub struct Entered {
+    /// Its label, or `@` and the place where it begins.
+    pub block: String,
+    /// How often it was entered.
+    pub executions: u64,
+    /// How many of these were seen violated, by the algorithm that counted most.
+    pub violated: u64,
+    /// How many violations are predicted for it, by the algorithm that predicts most.
+    pub predicted: u64,
+}
+
+impl Entered {
+    /// Whether nothing is known against it.
+    pub fn is_clean(&self) -> bool {
+        self.violated == 0 && self.predicted == 0
+    }
 }
 
 /// What an algorithm says, in the words of its world.
@@ -307,6 +330,33 @@ pub struct SceneEvent {
     pub site: Option<String>,
     /// The outermost block that it is in.
     pub block: Option<Block>,
+    /// The locks that its thread holds there, in the order in which it took them. Added later.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locks: Vec<String>,
+    /// Events of that block that come before it, and after the one listed before it (or the block's begin), and that
+    /// play no part. Added later.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub skipped: u64,
+    /// The last few of those.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<LocalEvent>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// An event that plays no part in a witness, of the thread and block of the event that it is listed with.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
+pub struct LocalEvent {
+    /// Its number.
+    pub event: u64,
+    /// Its word in the text format.
+    pub op: String,
+    /// The variable, lock, thread, barrier or label.
+    pub on: Option<String>,
+    /// Where.
+    pub site: Option<String>,
 }
 
 /// A transaction of a serial order.

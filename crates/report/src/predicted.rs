@@ -1,6 +1,6 @@
 //! From a prediction, a race and a potential deadlock to findings in words.
 
-use crate::finding::{Arrow, Aside, Bar, Finding, Level, Origin, Row, Scene, Site};
+use crate::finding::{Arrow, Bar, Finding, Level, Origin, Row, Scene, Site};
 use crate::model::{Block, Deadlock, Moment, Prediction, Race};
 use crate::rules;
 use crate::words::{self, Pair, Tense, list, short};
@@ -26,6 +26,7 @@ pub(crate) fn violation(prediction: &Prediction, checker: &str, trace: usize) ->
         strength: short(&prediction.strength),
         level,
         counts: true,
+        aside: None,
         title: format!("{name} {may} atomic"),
         site: block.site.as_deref().map(Site::new).or_else(|| first_site(&scene)),
         meaning: rule.meaning.to_owned(),
@@ -46,7 +47,6 @@ pub(crate) fn violation(prediction: &Prediction, checker: &str, trace: usize) ->
         origin: Some(origin.clone()),
         innermost: true,
         instances: vec![origin],
-        aside: Aside::new(prediction.suppression.as_ref(), prediction.idiom.as_ref()),
         subject: name,
     }
 }
@@ -216,6 +216,7 @@ pub(crate) fn deadlock(deadlock: &Deadlock, checker: &str, trace: usize) -> Find
         strength: "predicted".to_owned(),
         level: Level::Warning,
         counts: true,
+        aside: None,
         title: format!("a deadlock is possible over {subject}"),
         site: cycle.first().and_then(|waiting| waiting.wants.site.as_deref()).map(Site::new),
         meaning: rule.meaning.to_owned(),
@@ -233,7 +234,6 @@ pub(crate) fn deadlock(deadlock: &Deadlock, checker: &str, trace: usize) -> Find
         origin: None,
         innermost: true,
         instances: Vec::new(),
-        aside: Aside::new(deadlock.suppression.as_ref(), None),
         subject,
     }
 }
@@ -258,6 +258,7 @@ pub(crate) fn race(race: &Race, checker: &str, trace: usize) -> Finding {
         strength: "predicted".to_owned(),
         level: Level::Note,
         counts: false,
+        aside: None,
         title: format!("data race on {variable}"),
         site: first_site(&scene),
         meaning: rule.meaning.to_owned(),
@@ -274,7 +275,6 @@ pub(crate) fn race(race: &Race, checker: &str, trace: usize) -> Finding {
         origin: None,
         innermost: true,
         instances: Vec::new(),
-        aside: Aside::new(race.suppression.as_ref(), None),
         subject: variable,
     }
 }

@@ -165,3 +165,9 @@ pub(crate) fn conclusion(actors: &[String], tense: Tense) -> String {
         ),
     }
 }
+
+/// A text that begins a sentence.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}

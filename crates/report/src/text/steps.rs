@@ -12,7 +12,7 @@
 
 use super::page::{Page, Piece, Style};
 use crate::finding::{Finding, Row, Scene};
-use crate::layout::{fill, fit, grouped, shortened, shortened_place, width};
+use crate::layout::{fill, fit, grouped, plural, shortened, shortened_place, width};
 
 /// Of a longer story, so many steps are shown at the start and at the end.
 const ENDS: usize = 20;
@@ -132,9 +132,12 @@ fn beside(page: &mut Page, finding: &Finding, shown: &[usize], columns: &Columns
                 page.line(&[(Style::Faint, &left_out)]);
             }
             switch(page, columns, scene.rows[before].thread, at.thread);
+            if scene.rows[before].thread == at.thread {
+                folded(page, finding, columns, row);
+            }
         }
         before = Some(row);
-        let style = if is_of_others(finding, row) { Style::Other } else { Style::Grave(finding.level) };
+        let style = style(finding, row);
         let (start, room) = columns.threads[at.thread];
         let mut numbers = format!("{}{:>4}", " ".repeat(INDENT), row + 1);
         if columns.event > 0 {
@@ -172,6 +175,18 @@ fn beside(page: &mut Page, finding: &Finding, shown: &[usize], columns: &Columns
             ]);
         }
     }
+}
+
+fn style(finding: &Finding, row: usize) -> Style {
+    if is_of_others(finding, row) { Style::Other } else { Style::Grave(finding.level) }
+}
+
+/// What a thread does between two of its steps while nobody else goes on: it plays no part.
+fn folded(page: &mut Page, finding: &Finding, columns: &Columns, row: usize) {
+    let Some(fold) = finding.scene.folds.iter().find(|fold| fold.row == row) else { return };
+    let (start, room) = columns.threads[finding.scene.rows[row].thread];
+    let words = shortened(&format!("⋮ {}", plural(fold.number, "event")), room);
+    page.line(&[(Style::Plain, &" ".repeat(start)), (style(finding, row), "│ "), (Style::Faint, &words)]);
 }
 
 fn headings(page: &mut Page, scene: &Scene, columns: &Columns) {

@@ -8,7 +8,7 @@ use super::page::{Page, Piece, Style};
 use crate::digest::Digest;
 use crate::finding::Finding;
 use crate::layout::{fill, fit, grouped, plural, shortened, shortened_place, width};
-use crate::model::{Checker, Coverage, Entry, Observed, Predictive, Report, SetAside, Trace};
+use crate::model::{Checker, Coverage, Entry, Observed, Predictive, Report, Trace};
 use crate::visible::visible_within;
 use crate::words::short;
 
@@ -30,7 +30,7 @@ impl<'a> Order<'a> {
         for finding in &digest.findings {
             let place = match finding {
                 _ if finding.aside.is_some() => &mut order.aside,
-                _ if finding.rule.id == "data-race" => &mut order.races,
+                _ if !finding.is_ordered() => &mut order.races,
                 _ if !finding.innermost => &mut order.callers,
                 _ => &mut order.told,
             };
@@ -154,8 +154,8 @@ fn predictive(checker: &Predictive) -> [String; 3] {
 }
 
 /// A line per finding.
-pub(super) fn findings(page: &mut Page, report: &Report, order: &Order<'_>) {
-    heading(page, report, order);
+pub(super) fn findings(page: &mut Page, digest: &Digest, order: &Order<'_>) {
+    heading(page, digest, order);
     let rows: Vec<Line<'_>> = order.all().map(|(number, finding)| Line::new(number, finding)).collect();
     let widest = |of: &dyn Fn(&Line<'_>) -> usize| rows.iter().map(of).max().unwrap_or(0);
     let numbers = widest(&|line| width(&line.number));
@@ -189,8 +189,8 @@ pub(super) fn findings(page: &mut Page, report: &Report, order: &Order<'_>) {
         ];
         page.line(&pieces);
     }
-    if let Some(aside) = &report.set_aside {
-        not_needed(page, aside);
+    for remark in &digest.remarks {
+        page.paragraph(3, (Style::Plain, ""), remark);
     }
     page.gap();
 }
@@ -219,7 +219,7 @@ impl<'a> Line<'a> {
     }
 }
 
-fn heading(page: &mut Page, report: &Report, order: &Order<'_>) {
+fn heading(page: &mut Page, digest: &Digest, order: &Order<'_>) {
     let mut parts = Vec::new();
     let counted = order.told.len() + order.callers.len();
     if counted > 0 {
@@ -232,24 +232,11 @@ fn heading(page: &mut Page, report: &Report, order: &Order<'_>) {
         parts.push(format!("{} set aside", grouped(order.aside.len() as u64)));
     }
     if parts.is_empty() {
-        let observed = |entry: &Entry| matches!(entry, Entry::Whole(trace) if trace.coverage.observed);
-        let any = report.traces.iter().any(observed);
+        let coverage = digest.traces.iter().filter_map(|trace| trace.coverage.as_ref());
+        let any = coverage.into_iter().any(|coverage| coverage.observed);
         parts.push(if any { "nothing found" } else { "nothing was observed" }.to_owned());
     }
     page.entry((Style::Lead, "summary:"), &parts.join(", "));
-}
-
-/// What was said about findings that do not exist.
-fn not_needed(page: &mut Page, aside: &SetAside) {
-    for unused in &aside.unused_suppressions {
-        let words =
-            format!("{}: {}; no finding needs it, so it can go", short(&unused.at), short(&unused.what));
-        page.paragraph(3, (Style::Lead, "unused suppression"), &words);
-    }
-    if aside.baseline_not_found > 0 {
-        let number = grouped(aside.baseline_not_found);
-        page.paragraph(3, (Style::Lead, "baseline:"), &format!("{number} of its entries did not occur"));
-    }
 }
 
 /// What the verdicts speak of.
