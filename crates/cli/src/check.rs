@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use atomvet_check::Config;
 use atomvet_report::Format;
-use atomvet_report::model::{self, Report};
+use atomvet_report::model::{self, Entry, Report};
 use atomvet_trace::wellformed::Discipline;
 
 use crate::examine::{Examined, Instances, Options, Serial, Verify, Wanted, examine};
@@ -114,6 +114,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         Ok((json::trace(&examined, spec.as_ref()), judge(&examined, spec.as_ref())))
     });
     let report = Report { schema: model::SCHEMA.to_owned(), traces: entries, set_aside: None };
+    // What could not be read was told already; a program is told again.
+    let is_told = |format: Format| format == Format::Text && report.traces.iter().all(Entry::is_failed);
+    let outputs = outputs.into_iter().filter(|(format, _)| !is_told(*format)).collect();
     args.destination.write(&report, outputs)?;
     Ok(status)
 }

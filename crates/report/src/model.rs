@@ -85,6 +85,13 @@ pub enum Entry<T = Trace> {
     Failed(Box<Failed>),
 }
 
+impl<T> Entry<T> {
+    /// Whether it was not readable.
+    pub fn is_failed(&self) -> bool {
+        matches!(self, Entry::Failed(_))
+    }
+}
+
 /// A trace that could not be read.
 #[derive(Clone, PartialEq, Serialize, Deserialize, Debug)]
 pub struct Failed {

@@ -123,8 +123,9 @@ fn no_name_makes_a_line_too_wide() {
         let report = value.to_string();
         let quoted = serde_json::to_string(name).expect("a string");
         let quoted = &quoted[1..quoted.len() - 1];
-        for part in ["deposit", "T1", "\"x\"", "b.c", "observed"] {
-            let with = if part == "\"x\"" { format!("\"{quoted}\"") } else { quoted.to_owned() };
+        for part in ["deposit", "T1", "\"x\"", "b.c", "\"lost update\"", "\"a5eb8bc7c01c91a6\""] {
+            let with = if part.starts_with('"') { format!("\"{quoted}\"") } else { quoted.to_owned() };
+            assert!(report.contains(part), "{part} not in {report}");
             value = serde_json::from_str(&report.replace(part, &with)).expect("JSON");
             for width in [40, 60, 100] {
                 let shown = text(&value.to_string(), &["--width", &width.to_string()]);

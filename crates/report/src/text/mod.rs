@@ -18,8 +18,8 @@ pub use self::page::Colours;
 use self::page::{Page, Style};
 use crate::digest::Digest;
 use crate::finding::{Finding, Row};
-use crate::layout::{grouped, plural};
-use crate::model::{Entry, Report, Transaction};
+use crate::layout::{grouped, plural, shortened, width};
+use crate::model::{Checker, Entry, Report, Transaction};
 use crate::sources::Sources;
 use crate::words::short;
 
@@ -50,7 +50,7 @@ pub fn render(report: &Report, sources: &mut Sources, options: &Options) -> Stri
     let digest = Digest::new(report);
     let mut page =
         Page { text: String::new(), width: options.width.max(LEAST_WIDTH), colours: options.colours };
-    let order = summary::Order::new(&digest);
+    let order = summary::Order::new(report, &digest);
     for (number, finding) in order.told.iter().take(options.most).enumerate() {
         let told = Told { digest: &digest, several_checkers: has_several_checkers(report) };
         told.finding(&mut page, number + 1, finding, sources);
@@ -79,9 +79,17 @@ pub fn render(report: &Report, sources: &mut Sources, options: &Options) -> Stri
     page.text
 }
 
+/// Whether it has to be said who found something: several algorithms looked for the same.
 fn has_several_checkers(report: &Report) -> bool {
-    let whole = |entry: &Entry| matches!(entry, Entry::Whole(trace) if trace.checkers.len() > 1);
-    report.traces.iter().any(whole)
+    let several = |entry: &Entry| match entry {
+        Entry::Whole(trace) => {
+            let observed = trace.checkers.iter().filter(|checker| matches!(checker, Checker::Observed(_)));
+            let observed = observed.count();
+            observed > 1 || trace.checkers.len() - observed > 1
+        }
+        Entry::Failed(_) => false,
+    };
+    report.traces.iter().any(several)
 }
 
 /// Instances of one finding that are listed.
@@ -189,7 +197,8 @@ fn reasons(page: &mut Page, finding: &Finding) {
 /// What to copy into the configuration for a finding that is all right.
 fn suppression(page: &mut Page, finding: &Finding) {
     page.paragraph(3, (Style::Lead, "suppress:"), "if this is as it should be, put into atomvet.toml");
-    let quoted = finding.fingerprint.replace(['\\', '"'], "?");
+    let room = page.width.saturating_sub(width("      fingerprint = \"\""));
+    let quoted = shortened(&finding.fingerprint, room).replace(['\\', '"'], "?");
     for line in ["[[suppress]]", &format!("fingerprint = \"{quoted}\""), "reason = \"…\""] {
         page.line(&[(Style::Plain, "      "), (Style::Faint, line)]);
     }

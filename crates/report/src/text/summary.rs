@@ -16,8 +16,9 @@ use crate::words::short;
 pub(super) struct Order<'a> {
     /// Those that are told in detail.
     pub(super) told: Vec<&'a Finding>,
-    /// Callers that are not atomic because of what they call.
-    callers: Vec<&'a Finding>,
+    /// Those that are not: callers that are not atomic because of what they call, and what only algorithms found that do
+    /// not tell the story.
+    brief: Vec<&'a Finding>,
     /// Data races.
     pub(super) races: Vec<&'a Finding>,
     /// Those that do not count.
@@ -25,35 +26,62 @@ pub(super) struct Order<'a> {
 }
 
 impl<'a> Order<'a> {
-    pub(super) fn new(digest: &'a Digest) -> Order<'a> {
-        let mut order = Order { told: Vec::new(), callers: Vec::new(), races: Vec::new(), aside: Vec::new() };
+    pub(super) fn new(report: &Report, digest: &'a Digest) -> Order<'a> {
+        let tellers = tellers(report);
+        let tells = |finding: &Finding| finding.checkers.iter().any(|name| tellers.contains(name));
+        let mut order = Order { told: Vec::new(), brief: Vec::new(), races: Vec::new(), aside: Vec::new() };
         for finding in &digest.findings {
             let place = match finding {
                 _ if finding.aside.is_some() => &mut order.aside,
                 _ if !finding.is_ordered() => &mut order.races,
-                _ if !finding.innermost => &mut order.callers,
+                _ if !finding.innermost || !tells(finding) => &mut order.brief,
                 _ => &mut order.told,
             };
             place.push(finding);
         }
         if order.told.is_empty() {
-            // What they call is set aside, or was not asked for.
-            order.told.append(&mut order.callers);
+            // What they call is set aside.
+            order.told.append(&mut order.brief);
         }
         order
     }
 
     /// All of them, each with what stands in front of it.
     fn all(&self) -> impl Iterator<Item = (String, &'a Finding)> {
-        let numbered = self.told.iter().chain(&self.callers).chain(&self.races).enumerate();
+        let numbered = self.told.iter().chain(&self.brief).chain(&self.races).enumerate();
         let aside = self.aside.iter().map(|finding| ("-".to_owned(), *finding));
         numbered.map(|(i, finding)| (format!("{}.", i + 1), *finding)).chain(aside)
     }
 
     /// The number of the first data race.
     pub(super) fn first_race(&self) -> usize {
-        self.told.len() + self.callers.len() + 1
+        self.told.len() + self.brief.len() + 1
     }
+}
+
+/// The algorithms that tell the story: of each trace, the first of each world that found something. The others often
+/// find the same in other words.
+fn tellers(report: &Report) -> Vec<String> {
+    let mut tellers: Vec<String> = Vec::new();
+    for entry in &report.traces {
+        let Entry::Whole(trace) = entry else { continue };
+        let observed = trace.checkers.iter().find_map(|checker| match checker {
+            Checker::Observed(checker) if !checker.violations.is_empty() => Some(&checker.name),
+            _ => None,
+        });
+        let predictive = trace.checkers.iter().find_map(|checker| match checker {
+            Checker::Predictive(checker)
+                if !checker.violations.is_empty() || !checker.deadlocks.is_empty() =>
+            {
+                Some(&checker.name)
+            }
+            _ => None,
+        });
+        tellers.extend([observed, predictive].into_iter().flatten().map(|name| short(name)));
+    }
+    tellers.sort_unstable();
+    tellers.dedup();
+    tellers
 }
 
 /// What each algorithm says.
@@ -155,6 +183,9 @@ fn predictive(checker: &Predictive) -> [String; 3] {
 
 /// A line per finding.
 pub(super) fn findings(page: &mut Page, digest: &Digest, order: &Order<'_>) {
+    if digest.traces.iter().all(|trace| trace.coverage.is_none()) {
+        return;
+    }
     heading(page, digest, order);
     let rows: Vec<Line<'_>> = order.all().map(|(number, finding)| Line::new(number, finding)).collect();
     let widest = |of: &dyn Fn(&Line<'_>) -> usize| rows.iter().map(of).max().unwrap_or(0);
@@ -221,7 +252,7 @@ impl<'a> Line<'a> {
 
 fn heading(page: &mut Page, digest: &Digest, order: &Order<'_>) {
     let mut parts = Vec::new();
-    let counted = order.told.len() + order.callers.len();
+    let counted = order.told.len() + order.brief.len();
     if counted > 0 {
         parts.push(plural(counted as u64, "finding"));
     }
