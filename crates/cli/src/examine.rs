@@ -158,7 +158,7 @@ pub(crate) struct Before {
     pub(crate) number: u64,
     /// The last few of them, without the begin.
     pub(crate) last: Vec<(EventId, Event)>,
-    /// The locks that its thread holds there.
+    /// The locks that its thread alone holds there.
     pub(crate) locks: Vec<LockId>,
 }
 

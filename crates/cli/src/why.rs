@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use atomvet_check::verify::Verifier;
 use atomvet_check::witness::{Explanation, Replay, Request, Witness};
 use atomvet_check::{Blame, Block, Finding, Info};
-use atomvet_trace::{Error, ErrorKind, Event, EventId, LockId, Op, Place};
+use atomvet_trace::{Error, ErrorKind, Event, EventId, LockId, Mode, Op, Place};
 
 use crate::examine::{Before, Judgement, Options, Scene, Verdict, Verify, Wanted};
 use crate::interrupt;
@@ -170,7 +170,7 @@ struct Open {
     depth: u32,
     /// Events of the block so far.
     number: u64,
-    /// The locks that the thread holds, in the order in which it took them.
+    /// The locks that the thread alone holds, in the order in which it took them.
     held: Vec<LockId>,
     /// Its last events, in a ring, where event `n` of the block has the place `n % LAST`; the begin is event 0.
     last: [Option<(EventId, Event)>; LAST],
@@ -217,8 +217,8 @@ impl Stage {
                 self.next += 1;
             }
             match event.op {
-                Op::Acquire(lock, _) => open.held.push(lock),
-                Op::Release(lock, _) => open.held.retain(|held| *held != lock),
+                Op::Acquire(lock, Mode::Exclusive) => open.held.push(lock),
+                Op::Release(lock, Mode::Exclusive) => open.held.retain(|held| *held != lock),
                 _ => {}
             }
             if open.outermost.is_some() && event.op != Op::Skip {
