@@ -5,6 +5,7 @@ use std::fmt::Write;
 use atomvet_check::Config;
 use atomvet_trace::wellformed::Discipline;
 
+use crate::aside::Rules;
 use crate::examine::{Instances, Options, Serial, Verify, Wanted, examine};
 use crate::output::Output;
 use crate::predicted::Predicting;
@@ -88,6 +89,7 @@ fn tell(story: &Story, predict: bool) -> anyhow::Result<String> {
         verify: Verify::Yes,
         serial_order: Serial::No,
         predicting: Predicting::default(),
+        aside: Rules::default(),
     };
     let examined = examine(&mut Source::embedded(story.name, story.trace.as_bytes()), &options)?;
     let mut text = format!("{}\n", story.intro);

@@ -1,4 +1,4 @@
-//! `atomvet report`: findings that were kept as JSON, rendered; and where `check` and this command put renderings.
+//! `atomvet report`: findings that were kept as JSON, rendered; and where `check`, `run` and this command put renderings.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use atomvet_report::sources::Sources;
 use atomvet_report::{Format, render};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
+use crate::configuration::Configuration;
 use crate::output::Output;
 use crate::spool::called;
 use crate::status::Status;
@@ -16,7 +17,7 @@ use crate::status::Status;
 /// Options of `report`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// A report as `atomvet check --format json` writes it; - is standard input
+    /// A report as `--format json` of `check` and `run` writes it; - is standard input
     #[arg(value_name = "FINDINGS")]
     findings: PathBuf,
     /// How it is shown; may be given several times, with -o
@@ -27,7 +28,7 @@ pub(crate) struct Args {
 }
 
 /// Where renderings go, and where source text comes from.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Clone, Debug)]
 pub(crate) struct Destination {
     /// Write to this file; with several formats, to this name with .json, .html, .sarif, .junit.xml, .dot or
     /// .perfetto.json behind
@@ -37,6 +38,112 @@ pub(crate) struct Destination {
     /// given several times [default: the working directory]
     #[arg(long, value_name = "DIR", help_heading = "What is shown")]
     source_root: Vec<PathBuf>,
+}
+
+/// How the findings of a check are shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shown {
+    /// For people, on a terminal.
+    Text,
+    /// As a rendering of the JSON contract.
+    As(Format),
+}
+
+/// A way to show findings, by its name.
+pub(crate) fn shown_named(name: &str) -> Option<Shown> {
+    if name == "text" { Some(Shown::Text) } else { format_named(name).map(Shown::As) }
+}
+
+/// The ways to show findings by their names.
+pub(crate) fn shown() -> impl TypedValueParser<Value = Shown> {
+    let names = Format::ALL.iter().map(|format| format.name());
+    PossibleValuesParser::new(["text"].into_iter().chain(names))
+        .try_map(|name| shown_named(&name).ok_or("is no format"))
+}
+
+/// Where a report goes that no `-o` sends elsewhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Voice {
+    /// Standard output.
+    Output,
+    /// Standard error: standard output belongs to the program that is run.
+    Error,
+}
+
+/// Everything that a check writes, opened before the work is done: nothing appears before it is whole.
+pub(crate) struct Renderings {
+    text: Option<Output>,
+    others: Vec<(Format, Output)>,
+    destination: Destination,
+}
+
+impl Renderings {
+    /// Opens what the command line asks for or, where it says nothing, the configuration.
+    pub(crate) fn open(
+        asked: &[Shown],
+        destination: &Destination,
+        configuration: &Configuration,
+        inputs: &[&Path],
+        voice: Voice,
+    ) -> anyhow::Result<Renderings> {
+        let mut destination = destination.clone();
+        if destination.source_root.is_empty() {
+            destination.source_root.clone_from(&configuration.source_roots);
+        }
+        // Where the configuration's formats go says nothing about other formats.
+        if asked.is_empty() && destination.output.is_none() {
+            destination.output.clone_from(&configuration.output);
+        }
+        let shown = if asked.is_empty() { &configuration.format[..] } else { asked };
+        let shown = if shown.is_empty() { &[Shown::Text] } else { shown };
+        destination.check()?;
+        let as_text = shown.contains(&Shown::Text);
+        let formats = shown.iter().filter_map(|shown| match shown {
+            Shown::Text => None,
+            Shown::As(format) => Some(*format),
+        });
+        let formats: Vec<Format> = formats.collect();
+        let spoken = || match voice {
+            Voice::Output => Output::stdout(),
+            Voice::Error => Output::stderr(),
+        };
+        // Text among several goes where people are; alone, it goes where -o says.
+        let text = match destination.output.as_deref().filter(|_| formats.is_empty()) {
+            _ if !as_text => None,
+            Some(file) => Some(Output::create(Some(file), inputs)?),
+            None => Some(spoken()),
+        };
+        let others = match (&formats[..], &destination.output) {
+            ([], _) => Vec::new(),
+            ([one], None) if !as_text => vec![(*one, spoken())],
+            _ => {
+                let naming = if as_text { Naming::Endings } else { Naming::AsGiven };
+                destination.open(&formats, naming, inputs)?
+            }
+        };
+        Ok(Renderings { text, others, destination })
+    }
+
+    /// Whether text for people is wanted.
+    pub(crate) fn has_text(&self) -> bool {
+        self.text.is_some()
+    }
+
+    /// Whether anything is made from the JSON contract.
+    pub(crate) fn has_others(&self) -> bool {
+        !self.others.is_empty()
+    }
+
+    /// Writes everything. The report is asked for only if it is needed.
+    pub(crate) fn write(self, text: &str, report: impl FnOnce() -> Report) -> anyhow::Result<()> {
+        if let Some(output) = self.text {
+            output.write_all_of(text)?;
+        }
+        if !self.others.is_empty() {
+            self.destination.write(&report(), self.others)?;
+        }
+        Ok(())
+    }
 }
 
 /// What `-o` means for a single format.
@@ -106,11 +213,6 @@ impl Destination {
             Ok((format, Output::create(Some(Path::new(&name)), inputs)?))
         });
         files.collect()
-    }
-
-    /// The file that `-o` names.
-    pub(crate) fn file(&self) -> Option<&Path> {
-        self.output.as_deref()
     }
 
     /// Renders a report into each of the files.

@@ -48,8 +48,10 @@ fn hints_are_read_again_under_a_lock() {
 
 /// A trace in which events of a name have one site per name: `@s` behind an event.
 fn with_sites(text: &str) -> Vec<Event> {
-    let words: Vec<(&str, Option<&str>)> =
-        text.split_whitespace().map(|word| word.split_once('@').map_or((word, None), |(w, s)| (w, Some(s)))).collect();
+    let words: Vec<(&str, Option<&str>)> = text
+        .split_whitespace()
+        .map(|word| word.split_once('@').map_or((word, None), |(w, s)| (w, Some(s))))
+        .collect();
     let plain: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
     let mut events = parse(&plain.join(" ")).0;
     for (event, (_, site)) in events.iter_mut().zip(&words) {
@@ -104,7 +106,9 @@ struct Naive<'a>(&'a [Event]);
 impl Naive<'_> {
     fn is_named(&self, idiom: Idiom, i: usize) -> bool {
         match (idiom, self.0[i].op) {
-            (Idiom::HintReads, Op::Read(x)) => (i + 1..self.0.len()).any(|j| self.repeats_under_lock(i, j, x)),
+            (Idiom::HintReads, Op::Read(x)) => {
+                (i + 1..self.0.len()).any(|j| self.repeats_under_lock(i, j, x))
+            }
             (Idiom::RetryLoops, Op::Read(_)) => (i + 1..self.0.len()).any(|j| self.ends_loop(i, j)),
             (Idiom::SingleWriterCounters, Op::Read(x)) => self.looks_at_counter(i, x),
             _ => false,
@@ -146,7 +150,10 @@ impl Naive<'_> {
     fn repeats_under_lock(&self, i: usize, j: usize, x: VarId) -> bool {
         let reads = matches!(self.0[j].op, Op::Read(y) | Op::Update(y, _) if y == x);
         let acts = |op| {
-            matches!(op, Op::Write(_) | Op::Update(..) | Op::Fork(_) | Op::Join(_) | Op::Barrier(_) | Op::Wait(_))
+            matches!(
+                op,
+                Op::Write(_) | Op::Update(..) | Op::Fork(_) | Op::Join(_) | Op::Barrier(_) | Op::Wait(_)
+            )
         };
         // Locks taken since, and not given back.
         let mut taken = Vec::new();
@@ -213,11 +220,11 @@ impl Naive<'_> {
                 op => op == Op::Update(x, UpdateKind::Add),
             }
         };
-        let is_shared = |j: usize| life.iter().take_while(|&&k| k <= j).any(|&k| !self.same_thread(k, life[0]));
+        let is_shared =
+            |j: usize| life.iter().take_while(|&&k| k <= j).any(|&k| !self.same_thread(k, life[0]));
         let ups: Vec<usize> = life.iter().copied().filter(|&j| counts_up(j)).collect();
-        let others_write_alone = life
-            .iter()
-            .all(|&j| matches!(self.0[j].op, Op::Read(_)) || counts_up(j) || !is_shared(j));
+        let others_write_alone =
+            life.iter().all(|&j| matches!(self.0[j].op, Op::Read(_)) || counts_up(j) || !is_shared(j));
         ups.len() >= 2
             && ups.iter().all(|&j| self.same_thread(j, ups[0]))
             && is_shared(*life.last().expect("at least the read"))

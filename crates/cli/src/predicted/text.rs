@@ -94,7 +94,7 @@ pub(crate) fn row(verdict: &Verdict) -> Vec<String> {
 }
 
 fn violation(text: &mut String, foreboding: &Foreboding, names: &Names, number: usize) {
-    let Foreboding { prediction, fingerprint, search, schedule, judgement } = foreboding;
+    let Foreboding { prediction, fingerprint, search, schedule, judgement, .. } = foreboding;
     let Some(shown) = prediction.patterns.first() else { return };
     let block = shown.block;
     let may = if prediction.strength == Strength::Suspected { "may not be" } else { "is not" };

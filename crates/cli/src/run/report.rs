@@ -1,7 +1,6 @@
 //! What `run` tells: the findings, as `check` tells them, and how much of the program was seen.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitStatus;
 
@@ -9,21 +8,35 @@ use atomvet_report::model::{self, Entry, Report};
 use serde_json::{Value, json};
 
 use super::{Args, Watched, trouble};
+use crate::aside::Count;
 use crate::check::judge;
+use crate::configuration::Configuration;
 use crate::examine::Examined;
 use crate::grid::{grouped, plural};
 use crate::output::Output;
+use crate::report::Renderings;
 use crate::spec::{Seen, Spec, render};
 use crate::status::Status;
-use crate::{Format, json as contract, say, text};
+use crate::{aside, json as contract, say, text};
+
+/// What was said before the program was started.
+#[derive(Clone, Copy)]
+pub(crate) struct Told<'a> {
+    /// What is atomic.
+    pub(crate) spec: Option<&'a Spec>,
+    /// Everything else.
+    pub(crate) configuration: &'a Configuration,
+    /// Findings that are shown in detail.
+    pub(crate) max_findings: usize,
+}
 
 /// Writes the report and says what the process ends with.
 pub(crate) fn report(
     args: &Args,
     watched: &mut [Watched],
     ended: ExitStatus,
-    spec: Option<&Spec>,
-    output: Option<Output>,
+    Told { spec, configuration, max_findings }: Told<'_>,
+    renderings: Renderings,
 ) -> anyhow::Result<Status> {
     if let Some(path) = &args.refine {
         write_specification(path, watched)?;
@@ -40,23 +53,22 @@ pub(crate) fn report(
     let mut worst = Status::Clean;
     let mut texts = Vec::new();
     let mut entries = Vec::new();
+    let mut count = Count::default();
     for process in &shown {
         match &process.result {
             Ok(examined) => {
                 worst = worst.max(judge(examined, spec));
-                match args.format {
-                    Format::Text => {
-                        let (innermost, callers) = callers(examined);
-                        let mut text = text::report(examined, args.max_findings.min(innermost));
-                        text += &callers;
-                        text += &program_line(process);
-                        texts.push(text);
-                    }
-                    Format::Json => {
-                        let mut entry = serde_json::to_value(contract::trace(examined, spec))?;
-                        entry["program"] = program_entry(process, ended);
-                        entries.push(Entry::Whole(entry));
-                    }
+                count.add(examined);
+                if renderings.has_text() {
+                    let (innermost, callers) = callers(examined);
+                    let mut text = text::report(examined, max_findings.min(innermost));
+                    text += &callers;
+                    text += &program_line(process);
+                    texts.push(text);
+                }
+                if renderings.has_others() {
+                    let program = Some(program_entry(process, ended));
+                    entries.push(Entry::Whole(model::Trace { program, ..contract::trace(examined, spec) }));
                 }
             }
             Err(error) => {
@@ -71,17 +83,13 @@ pub(crate) fn report(
             "{program}: nothing was observed: it calls no hooks; build it with CC=\"atomvet cc\" CXX=\"atomvet c++\", or with gcc -fsanitize=thread -g"
         ));
     }
-    let report = match args.format {
-        Format::Text => texts.join("\n"),
-        Format::Json => {
-            model::write(&Report { schema: model::SCHEMA.to_owned(), traces: entries, set_aside: None })
-        }
-    };
-    match output {
-        Some(output) => output.write_all_of(&report)?,
-        // Standard output is the program's. If standard error is gone there is nobody left to tell.
-        None => drop(std::io::stderr().write_all(report.as_bytes())),
+    let set_aside = count.finish(&configuration.known, &configuration.idioms);
+    let mut text = texts.join("\n");
+    if let Some(set_aside) = &set_aside {
+        text += &aside::sentence(set_aside).unwrap_or_default();
+        aside::say_unused(set_aside);
     }
+    renderings.write(&text, || Report { schema: model::SCHEMA.to_owned(), traces: entries, set_aside })?;
     if let Some(trouble) = trouble(ended) {
         say::note(format!("{program}: ended with {trouble}"));
         if worst == Status::Clean {
