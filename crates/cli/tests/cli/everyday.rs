@@ -12,29 +12,28 @@ use crate::schema::satisfies;
 const TWO: &str = "T1|begin(deposit)|bank.c:10 T1|r(x)|bank.c:11 T2|w(x)|bank.c:30 T1|w(x)|bank.c:12 T1|end|bank.c:13 \
      T1|begin(audit)|src/audit.c:5 T1|r(y)|src/audit.c:6 T2|w(y)|bank.c:31 T1|r(y)|src/audit.c:7 T1|end|src/audit.c:8";
 
-/// Each idiom with a trace that is a violation but for it.
-const IDIOMS: &[(&str, &str)] = &[
-    (
-        "hint-reads",
-        "T1|begin(get)|s.c:10 T1|r(p)|s.c:11 T2|begin(get)|s.c:10 T2|r(p)|s.c:11 T2|acq(m)|s.c:12 T2|r(p)|s.c:13 \
-         T2|w(p)|s.c:14 T2|rel(m)|s.c:15 T2|end|s.c:16 T1|acq(m)|s.c:12 T1|r(p)|s.c:13 T1|rel(m)|s.c:15 T1|end|s.c:16",
-    ),
-    (
-        "retry-loops",
-        "T1|begin(push)|q.c:5 T1|r(head)|q.c:7 T2|begin(push)|q.c:5 T2|r(head)|q.c:7 T2|rmw(head)|q.c:9 T2|end|q.c:10 \
-         T1|r(head)|q.c:9 T1|rmw(head)|q.c:9 T1|end|q.c:10",
-    ),
-    (
-        "single-writer-counters",
-        "T2|begin(show)|c.c:20 T2|r(n)|c.c:21 T1|r(n)|c.c:6 T1|w(n)|c.c:6 T2|r(n)|c.c:22 T2|end|c.c:23 \
-         T1|r(n)|c.c:6 T1|w(n)|c.c:6",
-    ),
-    (
-        "commuting-updates",
-        "T1|begin(copy)|p.c:1 T1|add(refs)|p.c:2 T2|begin(copy)|p.c:1 T2|add(refs)|p.c:2 T2|end|p.c:4 \
-         T1|add(refs)|p.c:3 T1|end|p.c:4",
-    ),
-];
+/// What `docs/benign.md` says about an idiom.
+struct Documented {
+    name: String,
+    /// A violation, but for the idiom.
+    benign: String,
+    /// A violation all the same.
+    reported: String,
+}
+
+fn idioms() -> Vec<Documented> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/benign.md");
+    let text = std::fs::read_to_string(path).expect("the document exists");
+    let block = |section: &str, kind: &str| {
+        let (_, rest) = section.split_once(&format!("```text {kind}\n"))?;
+        Some(rest.split("```").next().unwrap_or_default().to_owned())
+    };
+    let documented = text.split("\n## ").filter_map(|section| {
+        let name = section.lines().next().unwrap_or_default().to_owned();
+        Some(Documented { name, benign: block(section, "benign")?, reported: block(section, "reported")? })
+    });
+    documented.collect()
+}
 
 /// A folder with a trace `t.std`, perhaps with a configuration, and a folder below it.
 struct Folder(Files);
@@ -136,7 +135,7 @@ fn conventions_are_configured() {
     folder.run(&["check", "--strict-waits", "t.std"]).ends_with(1);
     folder.run(&["refine", "t.std"]).ends_with(0).prints("\"take\", # entered once\n");
     folder.run(&["refine", "--no-config", "t.std"]).ends_with(0).prints("violated once");
-    let folder = Folder::new(IDIOMS[3].1, "[options]\nstrict-atomics = false\n");
+    let folder = Folder::new(&idioms()[3].benign, "[options]\nstrict-atomics = false\n");
     folder.run(&["check", "t.std"]).ends_with(0);
     folder.run(&["check", "--strict-atomics", "t.std"]).ends_with(1);
     folder.run(&["check", "--no-config", "--commuting-updates", "t.std"]).ends_with(0);
@@ -321,7 +320,7 @@ fn a_baseline_fails_on_what_is_new_only() {
         .run(&["check", "--baseline", "known", "mended.std"])
         .ends_with(0)
         .prints("2 of the baseline did not occur");
-    folder.0.add("new.std", trace(IDIOMS[0].1).as_bytes());
+    folder.0.add("new.std", idioms()[0].benign.as_bytes());
     folder
         .run(&["check", "--baseline", "known", "t.std", "new.std"])
         .ends_with(1)
@@ -368,14 +367,18 @@ fn a_bad_baseline_is_refused_with_its_place() {
 }
 
 #[test]
-fn idioms_set_aside_what_is_benign() {
-    for (name, words) in IDIOMS {
-        let folder = Folder::new(words, "");
+fn idioms_set_aside_what_is_benign_as_documented() {
+    let idioms = idioms();
+    assert_eq!(idioms.len(), 4);
+    for Documented { name, benign, reported } in &idioms {
+        let folder = Folder::new(benign, "");
+        folder.0.add("reported.std", reported.as_bytes());
         folder.run(&["check", "t.std"]).ends_with(1);
         let sentence = format!("set aside: 1 finding benign by {name}\n");
         folder.run(&["check", "--idiom", name, "t.std"]).ends_with(0).prints(&sentence);
+        folder.run(&["check", "--idiom", name, "reported.std"]).ends_with(1);
         let others: Vec<&str> =
-            IDIOMS.iter().map(|(other, _)| *other).filter(|other| other != name).collect();
+            idioms.iter().map(|other| &*other.name).filter(|other| other != name).collect();
         folder.run(&["check", "--idiom", &others.join(","), "t.std"]).ends_with(1);
         let report = folder.json(&["check", "--idiom", name, "--verify", "t.std"]);
         let idiom = &violations(&report)[0]["idiom"];
@@ -392,20 +395,18 @@ fn idioms_set_aside_what_is_benign() {
 
 #[test]
 fn an_idiom_does_not_hide_what_is_wrong_besides() {
+    let hint = &idioms()[0].benign;
     // The block is violated by the hint, and by z as well.
-    let both = IDIOMS[0]
-        .1
-        .replace("T2|w(p)|s.c:14", "T2|w(p)|s.c:14 T2|w(z)|s.c:14")
-        .replace("T1|r(p)|s.c:11", "T1|r(p)|s.c:11 T1|r(z)|s.c:11");
-    let both = both.replace("T1|rel(m)", "T1|w(z)|s.c:14 T1|rel(m)");
+    let both = hint
+        .replace("T1|r(instance)|single.c:11", "T1|r(instance)|single.c:11\nT1|r(z)|single.c:11")
+        .replace("T2|w(instance)", "T2|w(z)|single.c:14\nT2|w(instance)")
+        .replace("T1|rel(building)", "T1|w(z)|single.c:14\nT1|rel(building)");
     Folder::new(&both, "").run(&["check", "--idiom", "hint-reads", "t.std"]).ends_with(1);
     // One instance of a finding is benign and one is not: the finding counts.
-    let twice = format!(
-        "{} {}",
-        IDIOMS[0].1,
-        "T1|begin(get)|s.c:10 T1|r(p)|s.c:11 T1|acq(m)|s.c:12 T1|rel(m)|s.c:15 T2|acq(m)|s.c:12 T2|w(p)|s.c:14 \
-         T2|rel(m)|s.c:15 T1|acq(m)|s.c:12 T1|r(p)|s.c:13 T1|rel(m)|s.c:15 T1|end|s.c:16"
-    );
+    let again = "T1|begin(get)|single.c:10 T1|r(instance)|single.c:11 T1|acq(building)|single.c:12 T1|rel(building)|single.c:15 \
+                 T2|acq(building)|single.c:12 T2|w(instance)|single.c:14 T2|rel(building)|single.c:15 \
+                 T1|acq(building)|single.c:12 T1|r(instance)|single.c:13 T1|rel(building)|single.c:15 T1|end|single.c:16";
+    let twice = format!("{hint}{}", trace(again));
     let folder = Folder::new(&twice, "");
     let report = folder.json(&["check", "--idiom", "hint-reads", "t.std"]);
     assert_eq!(
