@@ -8,6 +8,7 @@ use atomvet_report::sources::Sources;
 use atomvet_report::text;
 use atomvet_trace::wellformed::Discipline;
 
+use crate::aside::Rules;
 use crate::examine::{Instances, Options, Serial, Verify, Wanted, examine};
 use crate::output::Output;
 use crate::predicted::Predicting;
@@ -94,6 +95,7 @@ fn tell(story: &Story, predict: bool, looks: &Looks) -> anyhow::Result<String> {
         verify: Verify::Yes,
         serial_order: Serial::No,
         predicting: Predicting::default(),
+        aside: Rules::default(),
     };
     let examined = examine(&mut Source::embedded(story.name, story.trace.as_bytes()), &options)?;
     let mut text = format!("{}\n", story.intro);

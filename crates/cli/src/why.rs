@@ -9,8 +9,9 @@ use std::ops::ControlFlow;
 use atomvet_check::verify::Verifier;
 use atomvet_check::witness::{Explanation, Replay, Request, Witness};
 use atomvet_check::{Blame, Block, Finding, Info};
-use atomvet_trace::{Error, ErrorKind, Event, EventId, LockId, Op, Place};
+use atomvet_trace::{Error, ErrorKind, Event, EventId, LockId, Mode, Op, Place};
 
+use crate::aside::{Aside, Known};
 use crate::examine::{Before, Judgement, Options, Scene, Verdict, Verify, Wanted};
 use crate::interrupt;
 use crate::pipeline::{self, Interrupted, Partial, Pass, Reading, Until};
@@ -23,14 +24,11 @@ pub(crate) fn explain(
     pass: &mut Pass,
     verdicts: &mut [Verdict],
 ) -> Result<Scene, Error> {
-    let shown = match options.witnesses {
-        Wanted::None => 0,
-        Wanted::All => usize::MAX,
-    };
     let mut requests = Requests::default();
     for verdict in verdicts.iter() {
-        for violation in verdict.violations.iter().take(shown) {
-            possible(verdict.info, &violation.finding).for_each(|request| requests.add(request));
+        for place in wanted(verdict, options) {
+            let finding = &verdict.violations[place].finding;
+            possible(verdict.info, finding).for_each(|request| requests.add(request));
         }
     }
     let Some(last) = requests.list.iter().map(|request| request.event.0).max() else {
@@ -90,7 +88,8 @@ pub(crate) fn explain(
     }
 
     for verdict in verdicts.iter_mut() {
-        for violation in verdict.violations.iter_mut().take(shown) {
+        for place in wanted(verdict, options) {
+            let violation = &mut verdict.violations[place];
             let found = possible(verdict.info, &violation.finding)
                 .filter_map(|request| results.get(requests.position(&request)?))
                 .find(|(explanation, _)| explanation.is_some());
@@ -102,6 +101,22 @@ pub(crate) fn explain(
         }
     }
     Ok(stage.scene)
+}
+
+/// Which violations get a witness, by their place: those that will be shown, and those whose witness decides whether they
+/// count.
+fn wanted(verdict: &Verdict, options: &Options<'_>) -> Vec<usize> {
+    let by_variable = options.aside.known.is_some_and(Known::needs_variables);
+    let mut places = Vec::new();
+    for (place, violation) in verdict.violations.iter().enumerate() {
+        let wants = match violation.aside {
+            Some(Aside::Suppressed(_)) => false,
+            Some(Aside::Benign(_)) => true,
+            None => options.witnesses == Wanted::All || by_variable,
+        };
+        places.extend(wants.then_some(place));
+    }
+    places
 }
 
 /// What could be the witness of a finding, the better first.
@@ -170,7 +185,7 @@ struct Open {
     depth: u32,
     /// Events of the block so far.
     number: u64,
-    /// The locks that the thread holds, in the order in which it took them.
+    /// The locks that the thread alone holds, in the order in which it took them.
     held: Vec<LockId>,
     /// Its last events, in a ring, where event `n` of the block has the place `n % LAST`; the begin is event 0.
     last: [Option<(EventId, Event)>; LAST],
@@ -217,8 +232,8 @@ impl Stage {
                 self.next += 1;
             }
             match event.op {
-                Op::Acquire(lock, _) => open.held.push(lock),
-                Op::Release(lock, _) => open.held.retain(|held| *held != lock),
+                Op::Acquire(lock, Mode::Exclusive) => open.held.push(lock),
+                Op::Release(lock, Mode::Exclusive) => open.held.retain(|held| *held != lock),
                 _ => {}
             }
             if open.outermost.is_some() && event.op != Op::Skip {

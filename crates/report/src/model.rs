@@ -337,7 +337,7 @@ pub struct SceneEvent {
     pub site: Option<String>,
     /// The outermost block that it is in.
     pub block: Option<Block>,
-    /// The locks that its thread holds there, in the order in which it took them. Added later.
+    /// The locks that its thread alone holds there, by the order of the events, as it took them. Added later.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locks: Vec<String>,
     /// Events of that block that come before it, and after the one listed before it (or the block's begin), and that

@@ -60,6 +60,9 @@ pub(crate) fn finding(violation: &Violation, checker: &str, trace: usize) -> Fin
 /// T1: [ acq(m) r(x) rel(m)               acq(m) w(x) rel(m) ]    hold lock m from r(x) to w(x)
 /// T2:                       acq(m) w(x) rel(m)
 /// ```
+///
+/// What is said holds even where a recording has an access later than it happened, outside of its critical section: a
+/// lock that is not held there is never said to be missing.
 fn remedy(violation: &Violation, steps: &[Step]) -> Option<String> {
     let block = violation.block.as_ref()?;
     let inside = |event: &&SceneEvent| {
@@ -71,6 +74,15 @@ fn remedy(violation: &Violation, steps: &[Step]) -> Option<String> {
     // A cycle of whole transactions leaves the block before it comes back.
     if !inside(&first) || !inside(&last) || first.event >= last.event {
         return None;
+    }
+    let by_lock = [steps.last()?, steps.first()?].into_iter().find(|step| step.because == "release-acquire");
+    // Who waits for a condition has to give the lock back.
+    if let Some(step) = by_lock.filter(|_| [first, last].iter().all(|event| event.op != "wait")) {
+        let (from, to) = (place(first), place(last));
+        return Some(format!(
+            "keep lock {} from {from} to {to} instead of giving it back in between",
+            short(&step.on)
+        ));
     }
     let mut others: Vec<&SceneEvent> =
         steps.iter().flat_map(|step| [step.from, step.to]).filter_map(|event| at(violation, event)).collect();
@@ -248,7 +260,8 @@ fn scene(violation: &Violation, block: &Block, steps: &[Step], which: &[Option<u
             what: words::what(&event.op, on),
             op: words::op(&event.op, on),
             site: event.site.as_deref().map(Site::new),
-            locks: event.locks.iter().map(|lock| short(lock)).collect(),
+            // Recordings of native programs have some accesses later than they happened, so "none" could be wrong.
+            locks: Vec::new(),
         });
     }
     let blamed = violation.block.as_ref().map(|block| block.begin_event);

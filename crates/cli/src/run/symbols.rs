@@ -71,16 +71,13 @@ impl Meaning {
         match (self.decide(), self) {
             (_, Meaning::Jvm(names)) => names.block(start),
             (_, Meaning::Native(symbols)) => symbols.function_at(start),
-            _ => Function { name: String::new(), site: String::new(), owner: Owner::System },
+            _ => Function::default(),
         }
     }
 
     /// The function around a return address.
     pub(crate) fn function_around(&mut self, returns_to: u64) -> Function {
-        self.native().map_or_else(
-            || Function { name: String::new(), site: String::new(), owner: Owner::System },
-            |symbols| symbols.function_around(returns_to),
-        )
+        self.native().map_or_else(Function::default, |symbols| symbols.function_around(returns_to))
     }
 
     /// Whether code of the user's is at a return address.
@@ -144,8 +141,8 @@ struct Contents {
     instrumented: bool,
 }
 
-/// A function.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A function; one of nobody's, of which nothing is known, if nothing else is said.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Function {
     /// Its name, without parameters.
     pub(crate) name: String,
@@ -153,14 +150,17 @@ pub(crate) struct Function {
     pub(crate) site: String,
     /// Whose it is.
     pub(crate) owner: Owner,
+    /// The file of the program or library that it is in; empty if that is not known.
+    pub(crate) library: String,
 }
 
 /// Whose code a function is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Owner {
     /// The user's.
     User,
     /// The compiler's or the system's: headers, libraries, generated functions.
+    #[default]
     System,
 }
 
@@ -301,7 +301,7 @@ impl Symbols {
     fn function(&mut self, address: u64) -> Function {
         let Some((module, address)) = self.locate(address) else {
             let name = format!("?+{address:#x}");
-            return Function { site: name.clone(), name, owner: Owner::User };
+            return Function { site: name.clone(), name, owner: Owner::User, library: String::new() };
         };
         let module = &self.modules[module];
         let mut name = None;
@@ -335,7 +335,8 @@ impl Symbols {
         };
         let offset = module.offset(address);
         let site = site.unwrap_or_else(|| offset.clone());
-        Function { name: name.unwrap_or(offset), site, owner }
+        let library = module.path.to_string_lossy().into_owned();
+        Function { name: name.unwrap_or(offset), site, owner, library }
     }
 
     /// The global variable at an address, with what is added to its start.

@@ -162,7 +162,7 @@ impl Names {
     pub(crate) fn block(&mut self, site: u64) -> Function {
         let at = self.site(site as u32);
         let name = self.blocks.get(&(site as u32)).cloned().unwrap_or_else(|| at.clone());
-        Function { name, site: at, owner: Owner::User }
+        Function { name, site: at, owner: Owner::User, library: String::new() }
     }
 
     /// A thread as the program calls it.
