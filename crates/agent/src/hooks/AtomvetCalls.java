@@ -502,18 +502,15 @@ public final class AtomvetCalls {
         private static long find(long[] all, long id) {
             int mask = all.length / 2 - 1;
             for (int at = (int) (id >>> 32) & mask;; at = at + 1 & mask) {
-                long there = U.getLongAcquire(all, offset(2 * at));
+                long there = all[2 * at];
                 if (there == id) {
-                    return U.getLong(all, offset(2 * at + 1));
+                    U.loadFence();
+                    return all[2 * at + 1];
                 }
                 if (there == 0) {
                     return 0;
                 }
             }
-        }
-
-        private static long offset(int index) {
-            return Unsafe.ARRAY_LONG_BASE_OFFSET + ((long) index << 3);
         }
 
         private static synchronized long add(AtomvetHooks.T t, Object map, long id, Object key) {
@@ -543,8 +540,9 @@ public final class AtomvetCalls {
             while (all[2 * at] != 0) {
                 at = at + 1 & mask;
             }
-            U.putLong(all, offset(2 * at + 1), address);
-            U.putLongRelease(all, offset(2 * at), id);
+            all[2 * at + 1] = address;
+            U.storeFence();
+            all[2 * at] = id;
         }
 
         /** The key, if it can be shown without calling anything of the program's. */
