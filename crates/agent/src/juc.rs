@@ -78,7 +78,7 @@ pub(crate) enum Action {
     RunTask = 20,
     /// Enters: this future is about to have its result.
     Complete = 21,
-    /// Returns: has waited for this future's result. Enters: knows it, if it is there already.
+    /// Returns: has waited for this future's result.
     Join = 22,
     /// Enters: this completion uses the results of its sources.
     Fire = 23,
@@ -86,6 +86,8 @@ pub(crate) enum Action {
     Unpark = 24,
     /// Returns: was let go on.
     Park = 25,
+    /// Enters: something will depend on this future's result, which is known if it is there already.
+    Depend = 26,
     /// A variable is read, between enter and return.
     Read = 32,
     /// It is written.
@@ -221,7 +223,8 @@ const TABLE: &[Row] = &[
     (juc!("ForkJoinTask"), Who::Anybody, &[(RunTask, "doExec"), (Join, "join get invoke quietlyJoin quietlyInvoke")]),
     (juc!("CompletableFuture"), Who::Anybody, &[
         (Complete, "internalComplete completeNull completeValue completeThrowable completeRelay"),
-        (Join, "get join getNow resultNow thenApply thenAccept thenRun thenCompose handle whenComplete exceptionally thenCombine thenAcceptBoth runAfterBoth"),
+        (Join, "get join"),
+        (Depend, "getNow resultNow thenApply thenAccept thenRun thenCompose handle whenComplete exceptionally thenCombine thenAcceptBoth runAfterBoth"),
     ]),
     (juc!("CompletableFuture$UniApply"), Who::Anybody, FIRE), (juc!("CompletableFuture$UniAccept"), Who::Anybody, FIRE),
     (juc!("CompletableFuture$UniRun"), Who::Anybody, FIRE), (juc!("CompletableFuture$UniWhenComplete"), Who::Anybody, FIRE),
@@ -403,6 +406,7 @@ mod tests {
             (Action::PublishAndObserve, "PUBLISH_AND_OBSERVE"),
             (Action::Exchange, "EXCHANGE"),
             (Action::Park, "PARK"),
+            (Action::Depend, "DEPEND"),
             (Action::Read, "READ"),
             (Action::AddElement, "ADD_ELEMENT"),
             (Action::ReadKey, "READ_KEY"),

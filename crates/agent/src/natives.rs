@@ -15,7 +15,7 @@ use crate::calls::{Call, Way};
 use crate::jni::{self, Env, Object};
 use crate::ring::{Block, Kind, LOW};
 use crate::shadow::{self, Access};
-use crate::thread::{self, Heritage, Thread};
+use crate::thread::{self, Frame, Heritage, Thread};
 use crate::{blocks, names, plan, process, stream, sys, vm};
 
 /// How many sites there can be: what the rewriter can number.
@@ -89,21 +89,49 @@ impl Stripe {
     }
 }
 
-/// What the hook class has to know of the recorder.
+/// What the hook class has to know of the recorder, to do without it what can be done so.
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_constant")]
 extern "system" fn constant(_: Env, _: Object, which: i32) -> i64 {
     (match which {
         0 => SITE_WORDS.load(Ordering::Acquire) as usize,
         1 => &raw const NEXT_BASE as usize,
-        2 => offset_of!(Thread, key),
-        3 => offset_of!(Thread, plane),
-        4 => offset_of!(Thread, write_plane),
-        5 => thread::INDEX_SHIFT as usize,
-        6 => shadow::WRITE_SCALE,
-        7 => offset_of!(Thread, seen),
-        9 => OWNERS.load(Ordering::Acquire) as usize,
-        _ => vm::options().elements.map_or(i32::MAX as usize, |most| most as usize),
+        2 => OWNERS.load(Ordering::Acquire) as usize,
+        3 => vm::options().elements.map_or(i32::MAX as usize, |most| most as usize),
+        10 => thread::INDEX_SHIFT as usize,
+        11 => granule(),
+        12 => shift(Access::Read) as usize,
+        13 => shift(Access::Write) as usize,
+        20 => offset_of!(Thread, key),
+        21 => offset_of!(Thread, plane),
+        22 => offset_of!(Thread, write_plane),
+        23 => offset_of!(Thread, depth),
+        24 => offset_of!(Thread, announced),
+        25 => offset_of!(Thread, received),
+        26 => offset_of!(Thread, bare_count),
+        27 => offset_of!(Thread, frames),
+        30 => size_of::<Frame>(),
+        31 => offset_of!(Frame, key),
+        32 => offset_of!(Frame, bare_count),
+        _ => 0,
     }) as i64
+}
+
+/// How far the word for an address is behind that for address 0.
+fn distance(access: Access, address: usize) -> usize {
+    let place =
+        |address| Thread::recording().map_or(0, |thread| shadow::place_of_word(thread, access, address));
+    place(address) - place(0)
+}
+
+/// How many bytes a word of the filter is about.
+fn granule() -> usize {
+    (3..12).map(|bits| 1 << bits).find(|&size| distance(Access::Read, size) != 0).unwrap_or(8)
+}
+
+/// How many bits an address is shifted to the left to tell where its word is.
+fn shift(access: Access) -> isize {
+    let far = 1 << 40;
+    distance(access, far).trailing_zeros() as isize - far.trailing_zeros() as isize
 }
 
 /// Threads that were started and have not been heard of yet, and all that were started, by the hook class's number.
@@ -188,9 +216,21 @@ extern "system" fn count_unfollowed(_: Env, _: Object) {
     }
 }
 
-/// An access that is not covered, about to be made. Gives the stripe that it holds.
+/// An access that is not covered, about to be made, in blocks of which some are news. Gives the stripe that it holds.
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_access")]
-extern "system" fn access(_: Env, _: Object, address: i64, bytes: i32, site: i32, writes: i32) -> i64 {
+#[expect(clippy::too_many_arguments, reason = "one call of Java's is cheaper than two")]
+extern "system" fn access(
+    env: Env,
+    class: Object,
+    address: i64,
+    bytes: i32,
+    site: i32,
+    writes: i32,
+    blocks: i64,
+    from: i32,
+    to: i32,
+) -> i64 {
+    tell(env, class, blocks, from, to);
     if bytes == 0 {
         return 0;
     }
@@ -200,6 +240,7 @@ extern "system" fn access(_: Env, _: Object, address: i64, bytes: i32, site: i32
     if let Some(thread) = thread::current()
         && !shadow::is_covered(thread, access, address as usize, size)
     {
+        thread.seen += 1;
         shadow::uncovered(access, address as usize, size, site as usize);
     }
     held

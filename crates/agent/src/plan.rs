@@ -2,7 +2,8 @@
 //!
 //! What is a block follows the papers: every method that is not private, private ones if they are synchronized, and
 //! synchronized blocks in the others. Not `main`, not what threads are made for (`run`, `call`), not class
-//! initialisers, and nothing that the compiler made up.
+//! initialisers, and nothing that the compiler made up; nor what is atomic by itself, methods with one access and nothing
+//! else in them.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -227,7 +228,8 @@ fn is_block(method: &Method<'_>) -> bool {
         b"call" => method.descriptor.starts_with(b"()"),
         _ => false,
     };
-    is_own && !is_entry && method.access & ACC_SYNTHETIC == 0
+    // One access alone is atomic, whatever others do; most methods that only get or set a field are like that.
+    is_own && !is_entry && !method.is_simple && method.access & ACC_SYNTHETIC == 0
 }
 
 impl Plan for ClassPlan {

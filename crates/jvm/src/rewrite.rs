@@ -71,11 +71,13 @@ pub fn rewrite(file: &[u8], options: Options<'_>, plan: &mut dyn Plan) -> Result
             name: pool.text(member.name, member.offset)?,
             descriptor: pool.text(member.descriptor, member.offset)?,
             access: member.access,
+            is_simple: false,
         };
         let body = code_attribute(member, &pool).and_then(|found| {
             let Some(index) = found else { return Ok(None) };
             let attribute = &member.attributes[index];
             let code = Code::parse(&attribute.content, attribute.offset)?;
+            let method = Method { is_simple: is_simple(&method, &code)?, ..method };
             let content = facts.body(&method, &code, options, plan, (&mut pool, &mut known))?;
             Ok(content.map(|content| (index, content)))
         });
@@ -137,6 +139,27 @@ pub fn unchanged(file: &[u8]) -> Result<(Vec<u8>, Vec<Error>), Error> {
         }
     }
     Ok((class.write()?, errors))
+}
+
+/// See [`Method::is_simple`].
+fn is_simple(method: &Method<'_>, code: &Code<'_>) -> Result<bool, Error> {
+    let mut accesses = 0;
+    for instruction in 0..code.instructions() {
+        let pc = code.pc(instruction);
+        match code.opcode(instruction) {
+            INVOKEVIRTUAL..=INVOKEDYNAMIC | MONITORENTER | MONITOREXIT | JSR | JSR_W | RET => {
+                return Ok(false);
+            }
+            GETSTATIC..=PUTFIELD | IALOAD..=SALOAD | IASTORE..=SASTORE => accesses += 1,
+            _ => {}
+        }
+        let targets = instruction::jump_targets(code.bytes, pc, code.offset + pc)?;
+        if accesses > 1 || targets.into_iter().any(|target| target <= pc as i64) {
+            return Ok(false);
+        }
+    }
+    // An exception handler may stand before what it handles.
+    Ok(method.access & ACC_SYNCHRONIZED == 0 && code.handlers.is_empty())
 }
 
 /// Which attribute of a method is its body.

@@ -82,6 +82,8 @@ pub struct Method<'a> {
     pub descriptor: &'a [u8],
     /// Public, static, synchronized and so on, as in the class file.
     pub access: u16,
+    /// Whether it calls nothing, has no loops and no monitors, and accesses memory once at most.
+    pub is_simple: bool,
 }
 
 /// A place for a hook.

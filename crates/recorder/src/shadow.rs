@@ -45,8 +45,6 @@ const PLANE_BYTES: usize = 1 << ADDRESS_BITS;
 /// Groups of threads. Each has a plane for reads; the words for writes of all groups stand together behind those, so that
 /// a read finds all writes in one cache line.
 const PLANES: usize = 4;
-/// How far the words of a group for writes are apart, compared to those for reads.
-pub const WRITE_SCALE: usize = PLANES;
 const TO_WRITES: usize = PLANE_BYTES * PLANES;
 
 const STRIPES: usize = 1024;
@@ -139,6 +137,11 @@ unsafe fn word(plane: usize, address: usize) -> &'static AtomicU64 {
 unsafe fn write_word(plane: usize, address: usize) -> &'static AtomicU64 {
     // SAFETY: every such offset is inside the reserved memory.
     unsafe { &*((plane + (address & (PLANE_BYTES - 8)) * PLANES) as *const AtomicU64) }
+}
+
+/// Where the thread's own word for an access is.
+pub fn place_of_word(thread: &Thread, access: Access, address: usize) -> usize {
+    &raw const *access.own(thread, address) as usize
 }
 
 /// Whether a record covers this access of at most 8 bytes within one word.

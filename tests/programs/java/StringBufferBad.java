@@ -8,7 +8,7 @@ public class StringBufferBad {
     static volatile boolean torn;
 
     static class Pair {
-        final StringBuffer source = new StringBuffer();
+        final StringBuffer source = new StringBuffer("01");
 
         int copy() {
             StringBuffer target = new StringBuffer();
@@ -18,8 +18,11 @@ public class StringBufferBad {
 
         void change() {
             synchronized (source) {
-                source.setLength(0);
-                source.append("0123456789");
+                if (source.length() > 2) {
+                    source.setLength(2);
+                } else {
+                    source.append("23456789");
+                }
             }
         }
     }

@@ -50,6 +50,7 @@ public final class AtomvetCalls {
     private static final int FIRE = 23;
     private static final int UNPARK = 24;
     private static final int PARK = 25;
+    private static final int DEPEND = 26;
     private static final int FIRST_ACCESS = 32;
     private static final int READ = 32;
     private static final int WRITE = 33;
@@ -303,8 +304,10 @@ public final class AtomvetCalls {
             case RUN_TASK:
                 record(t, R_TAKE, key(object, TASK), place);
                 break;
-            case JOIN:
-                record(t, R_OBSERVE, key(object, 0), place);
+            case DEPEND:
+                if (reference(object, "result") != null) {
+                    observe(t, object, place);
+                }
                 break;
             case FIRE:
                 observe(t, reference(object, "src"), place);
@@ -342,14 +345,15 @@ public final class AtomvetCalls {
                 }
                 break;
             case OBSERVE:
-                waited(t, place);
                 if (way == YES) {
-                    record(t, R_OBSERVE, key(object, 0), place);
+                    observe(t, object, place);
+                } else {
+                    waited(t, place);
                 }
                 break;
             case PUBLISH_AND_OBSERVE:
-                waited(t, place);
-                record(t, R_OBSERVE, key(object, 0), place);
+            case JOIN:
+                observe(t, object, place);
                 break;
             case ACQUIRE:
                 if (way == YES) {
@@ -372,10 +376,6 @@ public final class AtomvetCalls {
             case RUN_TASK:
                 record(t, R_PUBLISH, key(object, 0), place);
                 break;
-            case JOIN:
-                waited(t, place);
-                record(t, R_OBSERVE, key(object, 0), place);
-                break;
             case PARK:
                 waited(t, place);
                 record(t, R_OBSERVE, key(t.thread, PERMIT), place);
@@ -385,8 +385,10 @@ public final class AtomvetCalls {
         }
     }
 
+    /** The thread has waited for what others made known, or would have. */
     private static void observe(AtomvetHooks.T t, Object object, int place) {
         if (object != null) {
+            waited(t, place);
             record(t, R_OBSERVE, key(object, 0), place);
         }
     }
@@ -500,18 +502,15 @@ public final class AtomvetCalls {
         private static long find(long[] all, long id) {
             int mask = all.length / 2 - 1;
             for (int at = (int) (id >>> 32) & mask;; at = at + 1 & mask) {
-                long there = U.getLongAcquire(all, offset(2 * at));
+                long there = all[2 * at];
                 if (there == id) {
-                    return U.getLong(all, offset(2 * at + 1));
+                    U.loadFence();
+                    return all[2 * at + 1];
                 }
                 if (there == 0) {
                     return 0;
                 }
             }
-        }
-
-        private static long offset(int index) {
-            return Unsafe.ARRAY_LONG_BASE_OFFSET + ((long) index << 3);
         }
 
         private static synchronized long add(AtomvetHooks.T t, Object map, long id, Object key) {
@@ -541,8 +540,9 @@ public final class AtomvetCalls {
             while (all[2 * at] != 0) {
                 at = at + 1 & mask;
             }
-            U.putLong(all, offset(2 * at + 1), address);
-            U.putLongRelease(all, offset(2 * at), id);
+            all[2 * at + 1] = address;
+            U.storeFence();
+            all[2 * at] = id;
         }
 
         /** The key, if it can be shown without calling anything of the program's. */

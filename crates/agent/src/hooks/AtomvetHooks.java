@@ -20,16 +20,30 @@ import jdk.internal.misc.Unsafe;
 public final class AtomvetHooks {
     private static final Unsafe U = Unsafe.getUnsafe();
 
-    /** Of the recorder: see constant() in natives.rs. */
+    /** Of the agent and the recorder: see constant() in natives.rs. */
     private static final long SITES = constant(0);
     private static final long NEXT_BASE = constant(1);
-    private static final long KEY = constant(2);
-    private static final long READS = constant(3);
-    private static final long WRITES = constant(4);
-    private static final int INDEX_SHIFT = (int) constant(5);
-    private static final int WRITE_SCALE = (int) constant(6);
-    private static final long SEEN = constant(7);
-    private static final int CUTOFF = (int) constant(8);
+    private static final long OWNERS = constant(2);
+    private static final int CUTOFF = (int) constant(3);
+
+    /** The filter: where the index is in a key, and where the word for an address is. */
+    private static final int INDEX_SHIFT = (int) constant(10);
+    private static final long GRANULE = constant(11);
+    private static final int READ_SHIFT = (int) constant(12);
+    private static final int WRITE_SHIFT = (int) constant(13);
+
+    /** Fields of the recorder's Thread, and of a Frame. */
+    private static final long KEY = constant(20);
+    private static final long READS = constant(21);
+    private static final long WRITES = constant(22);
+    private static final long OPEN = constant(23);
+    private static final long ANNOUNCED = constant(24);
+    private static final long RECEIVED = constant(25);
+    private static final long BARE = constant(26);
+    private static final long FRAMES = constant(27);
+    private static final long FRAME = constant(30);
+    private static final long FRAME_KEY = constant(31);
+    private static final long FRAME_BARE = constant(32);
 
     private static final long TID = U.objectFieldOffset(Thread.class, "tid");
     private static final String ID_FIELD = "$atomvet";
@@ -410,33 +424,27 @@ public final class AtomvetHooks {
 
     private static void readAt(long address, int bytes, int site) {
         T t = t();
-        if (t == null) {
-            return;
-        }
-        long recorder = t.recorder;
-        long word = U.getLong(U.getLong(recorder + READS) + (address & -8));
-        if (!isCovered(t, word, address, bytes)) {
+        if (t != null && !isCovered(t, word(t, READS, READ_SHIFT, address), address, bytes)) {
             begin(t, address, bytes, site, 0);
         }
     }
 
     private static void writeAt(long address, int bytes, int site) {
         T t = t();
-        if (t == null) {
-            return;
-        }
-        long recorder = t.recorder;
-        long word = U.getLong(U.getLong(recorder + WRITES) + (address & -8) * WRITE_SCALE);
-        if (!isCovered(t, word, address, bytes)) {
+        if (t != null && !isCovered(t, word(t, WRITES, WRITE_SHIFT, address), address, bytes)) {
             begin(t, address, bytes, site, 1);
         }
     }
 
+    /** What the filter says of an address. */
+    private static long word(T t, long plane, int shift, long address) {
+        long place = address & -GRANULE;
+        return U.getLong(U.getLong(t.recorder + plane) + (shift >= 0 ? place << shift : place >> -shift));
+    }
+
     private static boolean isCovered(T t, long word, long address, int bytes) {
-        long recorder = t.recorder;
-        U.putLong(recorder + SEEN, U.getLong(recorder + SEEN) + 1);
-        return word - U.getLong(recorder + KEY) >>> INDEX_SHIFT == 0
-            && (~word >>> (address & 7) & bytes) == 0
+        return word - U.getLong(t.recorder + KEY) >>> INDEX_SHIFT == 0
+            && (~word >>> (address & GRANULE - 1) & bytes) == 0
             && t.depth == t.known;
     }
 
@@ -445,8 +453,10 @@ public final class AtomvetHooks {
             return;
         }
         finish(t);
-        tellBlocks(t);
-        t.holding = access(address, bytes, site, writes);
+        int from = Math.min(t.known, DEPTH);
+        int to = Math.min(t.depth, DEPTH);
+        t.known = t.depth;
+        t.holding = access(address, bytes, site, writes, t.blocks, from, to);
     }
 
     /** After an access. */
@@ -528,8 +538,32 @@ public final class AtomvetHooks {
             finish(t);
         }
         if (depth < t.known) {
+            leaveTo(t, depth);
+        }
+    }
+
+    /** Tells the recorder how many blocks are open. The usual case is done here, as in leave() of blocks.rs. */
+    private static void leaveTo(T t, int depth) {
+        int known = t.known;
+        t.known = depth;
+        long recorder = t.recorder;
+        long announced = U.getLong(recorder + ANNOUNCED);
+        int bare = U.getInt(recorder + BARE);
+        if (depth + 1 != known || known > DEPTH || announced >= known && bare != 0) {
             leave(depth);
-            t.known = depth;
+            return;
+        }
+        long frame = U.getLong(recorder + FRAMES) + depth * FRAME;
+        // Other threads look at this at any moment.
+        if (announced > depth) {
+            U.putLong(recorder + ANNOUNCED, depth);
+            U.storeFence();
+        }
+        U.putLong(recorder + OPEN, depth);
+        U.storeFence();
+        U.putLong(recorder + KEY, Math.max(U.getLong(frame + FRAME_KEY), U.getLong(recorder + RECEIVED)));
+        if (bare != 0) {
+            U.putInt(recorder + BARE, Math.min(bare, U.getInt(frame + FRAME_BARE)));
         }
     }
 
@@ -637,8 +671,7 @@ public final class AtomvetHooks {
             int depth = t.depth - 1;
             t.depth = depth;
             if (depth < t.known) {
-                leave(depth);
-                t.known = depth;
+                leaveTo(t, depth);
             }
         }
     }
@@ -1050,7 +1083,6 @@ public final class AtomvetHooks {
     // Objects that have no number in them.
 
     /** Whose an object was when it was last seen, by identity hash code: that in the upper half, the thread's number below. */
-    private static final long OWNERS = constant(9);
     private static final int OWNERS_MASK = (1 << 20) - 1;
     private static final int SHARED = 0;
 
@@ -1264,7 +1296,7 @@ public final class AtomvetHooks {
     /** Called by the agent when all classes are there. Native methods are looked up when they are first called: now. */
     private static void start() {
         t();
-        access(0, 0, 0, 0);
+        access(0, 0, 0, 0, 0, 0, 0);
         tell(0, 0, 0);
         leave(Integer.MAX_VALUE);
         synchronise(-1, 0, 0);
@@ -1286,7 +1318,8 @@ public final class AtomvetHooks {
     private static native long blocksOf(long recorder);
     private static native void countVirtual();
     private static native void countUnfollowed();
-    private static native long access(long address, int bytes, int site, int writes);
+    private static native long access(
+        long address, int bytes, int site, int writes, long blocks, int from, int to);
     private static native void tell(long blocks, int from, int to);
     private static native void leave(int depth);
     private static native void synchronise(int what, long base, int site);
