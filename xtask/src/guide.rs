@@ -1,6 +1,6 @@
 //! `cargo xtask guide`: the user guide as a static site.
 //!
-//! Starts at the guide's contents and the reference pages, and takes every document of the repository that a link leads
+//! Starts at the guide's contents, the reference pages and the README, and takes every document of the repository that a link leads
 //! to. Files keep their places, so links work in the repository as well as in the site. A link to a file or to a heading
 //! that is not there, and a page of the guide that its contents do not list, are errors, with file and line.
 
@@ -99,11 +99,11 @@ fn documents(root: &Path, folder: &str) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The contents, the reference pages, and every document to which links lead from there.
+/// The contents, the reference pages, the README, and every document to which links lead from there.
 fn collect(root: &Path) -> anyhow::Result<BTreeMap<PathBuf, Page>> {
     let mut pages = BTreeMap::new();
     let mut left = documents(root, REFERENCE)?;
-    left.push(PathBuf::from(CONTENTS));
+    left.extend([PathBuf::from(CONTENTS), PathBuf::from("README.md")]);
     while let Some(path) = left.pop() {
         if pages.contains_key(&path) {
             continue;
@@ -303,6 +303,7 @@ mod tests {
     /// Builds a repository of these files.
     fn built(files: &[(&str, &str)]) -> (tempfile::TempDir, anyhow::Result<usize>) {
         let root = tempfile::tempdir().expect("a folder");
+        write(&root.path().join("README.md"), "# Readme\n").expect("written");
         for (path, text) in files {
             write(&root.path().join(path), text).expect("written");
         }
@@ -316,12 +317,12 @@ mod tests {
             (CONTENTS, "# Guide\n\n- [First](first.md)\n- [`Ref` & more](../ref.md#a-b-c)\n"),
             (
                 "docs/guide/first.md",
-                "# First <steps>\n\n[back](README.md#guide) [file](ci.yml) [out](https://x.org)\n",
+                "# First `<steps>`\n\n[back](README.md#guide) [file](ci.yml) [out](https://x.org)\n",
             ),
             ("docs/guide/ci.yml", "on: push\n"),
             ("docs/ref.md", "# Ref\n## A, `b` (c)!\n## A b c\n[here](#a-b-c-1)\n"),
         ]);
-        assert_eq!(result.expect("all is well"), 3);
+        assert_eq!(result.expect("all is well"), 4);
         let page = |path: &str| fs::read_to_string(root.path().join("out").join(path)).expect(path);
         let first = page("docs/guide/first.html");
         assert!(first.contains("<a href=\"README.html#guide\">back</a>"), "{first}");
