@@ -87,18 +87,10 @@ fn tell(story: &Story, way: Way) -> anyhow::Result<()> {
     let folder = folder.context("no temporary directory; set TMPDIR to one that can be written")?;
     story.write(folder.path())?;
     say(&format!("{}: {}\n\n{}\n\n", story.name, story.summary, story.intro()))?;
-    let why_not = match way {
-        Way::Live => live(story, folder.path())?,
-        Way::Recorded => Some(String::new()),
-    };
-    if let Some(why_not) = why_not {
-        let why_not = if why_not.is_empty() { why_not } else { format!("({why_not})\n") };
-        say(&format!("{why_not}This is a recorded run:\n\n"))?;
-        if story.program.is_none() {
-            let events = story.trace.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
-            say(&events.map(|line| format!("   {line}\n")).collect::<String>())?;
-            say("\n")?;
-        }
+    if way == Way::Recorded || story.program.is_none() {
+        recorded(story, folder.path())?;
+    } else if let Some(why_not) = live(story, folder.path())? {
+        say(&format!("({why_not}; so this is a recorded run)\n\n"))?;
         recorded(story, folder.path())?;
     }
     say(&format!("\nWhat to try next:\n{}", story.next()))
@@ -106,9 +98,6 @@ fn tell(story: &Story, way: Way) -> anyhow::Result<()> {
 
 /// Builds and runs the program; says why not if that is impossible here.
 fn live(story: &Story, folder: &Path) -> anyhow::Result<Option<String>> {
-    if story.program.is_none() {
-        return Ok(Some("there is no program to this one".to_owned()));
-    }
     if let Err(error) = Library::unpack() {
         return Ok(Some(format!("{error:#}")));
     }
@@ -129,21 +118,21 @@ fn live(story: &Story, folder: &Path) -> anyhow::Result<Option<String>> {
         LookedAt::ForOtherSchedules => &["--record", "run.atv"],
     };
     let command = [&["run"], options, &["--", &run]].concat();
-    let expected =
-        if story.looked_at == LookedAt::ForOtherSchedules { Status::Clean } else { Status::Violations };
-    if !goes_as_planned(&command, folder, expected)? {
-        return Ok(Some("that should have ended otherwise".to_owned()));
-    }
-    if story.looked_at == LookedAt::ForOtherSchedules {
-        say("\n")?;
-        if !goes_as_planned(&["check", "--predict", "run.atv"], folder, Status::Violations)? {
-            return Ok(Some("that should have ended otherwise".to_owned()));
-        }
-    }
-    Ok(None)
+    let as_planned = if story.looked_at == LookedAt::ForOtherSchedules {
+        goes_as_planned(&command, folder, Status::Clean)?
+            && goes_as_planned(&["check", "--predict", "run.atv"], folder, Status::Violations)?
+    } else {
+        goes_as_planned(&command, folder, Status::Violations)?
+    };
+    Ok((!as_planned).then(|| "that did not go as planned".to_owned()))
 }
 
+/// Checks the recorded run, which is shown first if there is no source to show.
 fn recorded(story: &Story, folder: &Path) -> anyhow::Result<()> {
+    if story.program.is_none() {
+        let events = story.trace.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+        say(&events.map(|line| format!("   {line}\n")).chain(["\n".to_owned()]).collect::<String>())?;
+    }
     let trace = format!("{}.std", story.stem);
     let command: &[&str] = match story.looked_at {
         LookedAt::ForOtherSchedules => &["check", "--predict", &trace],
