@@ -17,6 +17,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
         &["doc", "--workspace", "--no-deps", "--document-private-items", "--quiet"],
         &[("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links")],
     )?;
+    println!("== guide");
+    crate::guide::run()?;
     step("tests", &["test", "--workspace"], &[("ATOMVET_NEEDS_BROWSER", "1")])?;
     println!("== a share of `cargo xtask oracle`");
     crate::oracle::run(&crate::oracle::Options { traces: 1_000_000, seconds: Some(60), seed: 1, jobs: 2 })?;

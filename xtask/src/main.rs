@@ -3,6 +3,7 @@
 mod bench;
 mod bench_native;
 mod ci;
+mod guide;
 mod install;
 mod jars;
 mod oracle;
@@ -17,6 +18,8 @@ use clap::Parser;
 enum Command {
     /// The one check: format, lints, dependencies, licences, documentation, tests, a share of the oracle
     Ci,
+    /// The user guide as a site in target/guide; fails if a link or an anchor leads nowhere
+    Guide,
     /// Installs what the tests need and is not there: compilers, a JDK, a browser
     Install,
     /// All checkers, witnesses, orders and formats on random small traces, judged by the oracle
@@ -34,6 +37,7 @@ enum Command {
 fn main() -> anyhow::Result<()> {
     match Command::parse() {
         Command::Ci => ci::run(),
+        Command::Guide => guide::run(),
         Command::Install => install::run(),
         Command::Oracle(options) => oracle::run(&options),
         Command::Predict(options) => predict::run(&options),

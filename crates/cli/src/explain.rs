@@ -2,8 +2,10 @@
 
 use anyhow::bail;
 use atomvet_check::Strength;
+use atomvet_check::registry::CHECKERS;
 use atomvet_check::witness::Shape;
 
+use crate::demo::stories::of_shape;
 use crate::grid::{self, Align};
 use crate::list;
 use crate::output::Output;
@@ -13,7 +15,7 @@ use crate::suggest::did_you_mean;
 /// Options of `explain`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// A word of a report, such as serializable or a shape's name; none lists them all
+    /// A word of a report, a shape, a strength, an algorithm, an exit status; none lists them all
     #[arg(value_name = "TOPIC")]
     topic: Vec<String>,
 }
@@ -33,6 +35,11 @@ const WORDS: &[(&str, &str)] = &[
          what is done after leaving.",
     ),
     (
+        "baseline",
+        "A file with the fingerprints of findings that are known. `atomvet check --baseline FILE` fails only on those\n\
+         that are not in it: how to start with a program that has many.",
+    ),
+    (
         "block",
         "Begin to matching end of one thread: code that should be atomic. Blocks nest, and each one is judged on\n\
          its own. A block is known by its label, or by @ and the place of its begin if it has none.\n\
@@ -45,6 +52,11 @@ const WORDS: &[(&str, &str)] = &[
         "Two events whose order matters: of one thread; accesses of one variable, not both reads; operations on one\n\
          lock, not both shared; a fork and the new thread's events; a thread's events and its join; arrival at a\n\
          barrier and what follows it. docs/event-model.md has the whole list.",
+    ),
+    (
+        "coverage",
+        "The last line of a report: how many threads, blocks and events the verdict rests on, and what was not seen.\n\
+         A block that was never entered, or never by two threads at a time, was not put to the test.",
     ),
     (
         "deadlock",
@@ -79,6 +91,11 @@ const WORDS: &[(&str, &str)] = &[
          apart. For information only: a trace does not tell which accesses are atomic operations of the program.",
     ),
     (
+        "remedy",
+        "What would mend the finding: the lock to hold and from which line to which, or the atomic operation to use.\n\
+         It is worked out from the witness; whether the program still does what it should is for you to say.",
+    ),
+    (
         "schedule",
         "A reordering of a recorded execution that shows a predicted violation: the same events in each thread, as\n\
          far as they go, in another order between threads. `atomvet check --schedules DIR` writes each as a trace,\n\
@@ -94,6 +111,11 @@ const WORDS: &[(&str, &str)] = &[
         "specification",
         "A TOML file with atomic = [\"name\", …]: the blocks that are meant to be atomic. `atomvet refine` writes one\n\
          from traces, `atomvet check --spec FILE` ignores all blocks that it does not list.",
+    ),
+    (
+        "suppression",
+        "An entry in atomvet.toml that accepts a finding, by its block, variable, file or fingerprint, with the reason:\n\
+         it is counted and no longer fails the check. One that matches nothing is reported.",
     ),
     (
         "trace",
@@ -126,7 +148,7 @@ const WORDS: &[(&str, &str)] = &[
 /// Topics that are made of tables.
 const TABLES: &[(&str, &str)] = &[
     ("algorithms", "the algorithms, what each guarantees and costs"),
-    ("exit", "the exit statuses"),
+    ("exit", "the exit statuses; `exit 3` is one of them"),
     ("shapes", "the names of anomalies"),
     ("strengths", "how sure a finding is"),
     ("verdicts", "the two verdicts, on the trace and on blocks"),
@@ -140,53 +162,106 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     Ok(Status::Clean)
 }
 
+/// All topics, each in one word.
+pub(crate) fn names() -> Vec<String> {
+    let tables_and_words = TABLES.iter().chain(WORDS).map(|(name, _)| *name);
+    let shapes = Shape::ALL.iter().map(|shape| shape.name());
+    let strengths = STRENGTHS.iter().map(|(strength, _)| strength.name());
+    let algorithms = CHECKERS.iter().map(|entry| entry.info.name);
+    let all = tables_and_words.chain(shapes).chain(strengths).chain(algorithms);
+    all.map(|name| name.replace(", ", "-").replace(' ', "-")).collect()
+}
+
 fn topics() -> String {
     let mut text = "atomvet explain TOPIC, where TOPIC is one of\n\n".to_owned();
     let mut line = |name: &str, what: &str| text.push_str(&grid::paragraph(&format!("  {name:<14}"), what));
     for (name, what) in TABLES {
         line(name, what);
     }
-    let words: Vec<&str> = WORDS.iter().map(|(word, _)| *word).collect();
-    line("a word", &words.join(", "));
-    let shapes: Vec<&str> = Shape::ALL.iter().map(|shape| shape.name()).collect();
-    line("a shape", &shapes.join(", "));
-    line("an algorithm", "see `atomvet list`");
+    let listed = |names: Vec<&str>| names.join("; ");
+    line("a word", &listed(WORDS.iter().map(|(word, _)| *word).collect()));
+    line("a shape", &listed(Shape::ALL.iter().map(|shape| shape.name()).collect()));
+    line("a strength", &listed(STRENGTHS.iter().map(|(strength, _)| strength.name()).collect()));
+    line("an algorithm", &listed(CHECKERS.iter().map(|entry| entry.info.name).collect()));
     text
 }
 
 fn text(topic: &str) -> anyhow::Result<String> {
     let word = |word: &str| WORDS.iter().find(|(name, _)| *name == word).map_or("", |(_, text)| text);
-    Ok(match topic {
+    // `lost update` and `lost-update`, `exit status 3` and `exit-code-3` are the same.
+    let simple = topic.replace(['-', '_', ','], " ");
+    let simple = simple.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some(text) = exit(&simple) {
+        return Ok(text);
+    }
+    Ok(match simple.as_str() {
         "algorithms" | "algorithm" => list::table(),
-        "exit" | "exit status" | "exit statuses" | "status" => statuses(),
-        "shapes" | "shape" => Shape::ALL.iter().map(|shape| paragraph(*shape)).collect::<Vec<_>>().join("\n"),
-        "strengths" | "strength" | "observed" | "predicted" | "predicted, with schedule" | "suspected" => {
-            strengths()
+        "shapes" | "shape" | "anomalies" | "anomaly" => {
+            Shape::ALL.iter().map(shape).collect::<Vec<_>>().join("\n")
         }
+        "strengths" | "strength" => STRENGTHS.iter().map(strength).collect(),
         "verdicts" | "verdict" => format!("{}\n\n{}\n", word("trace"), word("block")),
         _ => {
-            let found = (WORDS.iter().find(|(name, _)| *name == topic).map(|(_, text)| format!("{text}\n")))
-                .or_else(|| Shape::ALL.iter().find(|s| s.name() == topic).map(|s| paragraph(*s)))
-                .or_else(|| list::one(topic));
-            match found {
-                Some(found) => found,
-                None => bail!("{}", unknown(topic)),
+            // A word can be the name of an algorithm as well: deadlock is.
+            let found = [
+                WORDS.iter().find(|(name, _)| *name == simple).map(|(_, text)| format!("{text}\n")),
+                Shape::ALL.iter().find(|s| s.name().replace('-', " ") == simple).map(shape),
+                STRENGTHS.iter().find(|s| s.0.name().replace(',', "") == simple).map(strength),
+                list::one(&simple.replace(' ', "-")),
+            ];
+            let found: Vec<String> = found.into_iter().flatten().collect();
+            if found.is_empty() {
+                bail!("{}", unknown(topic));
             }
+            found.join("\n")
         }
     })
 }
 
 fn unknown(topic: &str) -> String {
-    let words = TABLES.iter().chain(WORDS).map(|(name, _)| *name);
-    let shapes = Shape::ALL.iter().map(|shape| shape.name());
-    let algorithms = atomvet_check::registry::CHECKERS.iter().map(|entry| entry.info.name);
-    let suggestion = did_you_mean(topic, words.chain(shapes).chain(algorithms));
+    let suggestion = did_you_mean(&topic.replace(' ', "-"), names().iter().map(String::as_str));
     format!("nothing is known about {topic:?}; {suggestion}`atomvet explain` lists the topics")
 }
 
-fn paragraph(shape: Shape) -> String {
+fn shape(shape: &Shape) -> String {
     let remedy = format!("remedy: {}", shape.remedy());
-    format!("{}\n{}{}", shape.name(), grid::paragraph("  ", shape.meaning()), grid::paragraph("  ", &remedy))
+    let demos: Vec<String> = of_shape(*shape).map(|name| format!("`atomvet demo {name}`")).collect();
+    let demos = format!("see it: {}", demos.join(", "));
+    let lines = [shape.meaning(), &remedy, &demos].map(|line| grid::paragraph("  ", line)).concat();
+    format!("{}\n{lines}", shape.name())
+}
+
+/// The exit statuses, or one of them, if that is what is asked for.
+fn exit(topic: &str) -> Option<String> {
+    let mut rest = topic;
+    for word in ["exit", "status", "statuses", "code", "codes"] {
+        rest = rest.strip_prefix(word).map_or(rest, |rest| rest.trim_start());
+    }
+    if rest.is_empty() {
+        return Some(statuses());
+    }
+    let number: u8 = rest.parse().ok()?;
+    let &(status, what) = Status::ALL.iter().find(|(status, _)| status.code() == number)?;
+    Some(format!("{number}\n{}{}", grid::paragraph("  ", what), grid::paragraph("  ", next(status))))
+}
+
+/// What to do about a status.
+fn next(status: Status) -> &'static str {
+    match status {
+        Status::Clean => {
+            "Another schedule may show more: run it again, or ask for other schedules with `atomvet check --predict`. The \
+             coverage line says what the verdict rests on."
+        }
+        Status::Violations => {
+            "Each finding says what would mend it. What is meant to be so goes into a suppression, what is to be mended \
+             later into a baseline (`atomvet explain suppression`, `atomvet explain baseline`)."
+        }
+        Status::BadInput => "The message on standard error names the place and what to do.",
+        Status::NothingObserved => {
+            "A check of nothing is not green. Was the program built with `atomvet cc` or -fsanitize=thread? Does the trace have \
+             begin and end? Did the test start a second thread? `atomvet stats TRACE` shows what there is."
+        }
+    }
 }
 
 fn statuses() -> String {
@@ -195,37 +270,48 @@ fn statuses() -> String {
         .map(|(status, what)| vec![status.code().to_string(), (*what).to_owned()])
         .collect();
     let table = grid::grid(2, &[("", Align::Right), ("", Align::Left)], &rows);
-    format!("{table}\nWith several traces 2 wins over 1, 1 over 3, and 3 over 0.\n")
+    format!(
+        "{table}\nWith several traces 2 wins over 1, 1 over 3, and 3 over 0. `atomvet explain exit 3` says what to do.\n"
+    )
 }
 
-fn strengths() -> String {
-    let words = [
-        (
-            Strength::Observed,
-            "It happened in the recorded execution: no prediction, no heuristic, and no false alarm about this run.",
-        ),
-        (
-            Strength::Scheduled,
-            "It did not happen in this run, but a reordering of it in which it happens was found and verified: every \
-             thread does what it did, locks, fork, join and barriers are respected, and every read sees the write \
-             that it saw, up to the point where the pattern is complete.",
-        ),
-        (
-            Strength::Predicted,
-            "Locks and the order of threads allow it in another schedule. The values that the program reads might \
-             steer it elsewhere, so it can be a false alarm.",
-        ),
-        (
-            Strength::Suspected,
-            "Reduction found nothing that rules it out. Often a false alarm; commit-node tells more.",
-        ),
-    ];
-    words.map(|(strength, what)| format!("{}\n{}", strength.name(), grid::paragraph("  ", what))).concat()
+const STRENGTHS: &[(Strength, &str)] = &[
+    (
+        Strength::Observed,
+        "It happened in the recorded execution: no prediction, no heuristic, and no false alarm about this run.",
+    ),
+    (
+        Strength::Scheduled,
+        "It did not happen in this run, but a reordering of it in which it happens was found and verified: every \
+         thread does what it did, locks, fork, join and barriers are respected, and every read sees the write \
+         that it saw, up to the point where the pattern is complete.",
+    ),
+    (
+        Strength::Predicted,
+        "Locks and the order of threads allow it in another schedule. The values that the program reads might \
+         steer it elsewhere, so it can be a false alarm.",
+    ),
+    (
+        Strength::Suspected,
+        "Reduction found nothing that rules it out. Often a false alarm; commit-node tells more.",
+    ),
+];
+
+fn strength((strength, what): &(Strength, &str)) -> String {
+    format!("{}\n{}", strength.name(), grid::paragraph("  ", what))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_name_that_is_offered_is_explained() {
+        for name in names().iter().map(String::as_str).chain(["exit-code 0", "exit status 1", "exit 2", "3"])
+        {
+            assert!(text(name).is_ok_and(|text| text.len() > 40), "{name}");
+        }
+    }
 
     #[test]
     fn words_are_sorted_and_texts_fit_a_terminal() {

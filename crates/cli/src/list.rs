@@ -1,7 +1,7 @@
 //! `atomvet list`: the algorithms there are.
 
-use atomvet_check::Info;
 use atomvet_check::registry::{self, CHECKERS};
+use atomvet_check::{Info, Kind};
 use serde::Serialize;
 
 use crate::output::Output;
@@ -61,11 +61,21 @@ pub(crate) fn table() -> String {
 
 /// The algorithm of that name.
 pub(crate) fn one(name: &str) -> Option<String> {
-    registry::find(name).map(|entry| paragraph(entry.info))
+    let info = registry::find(name)?.info;
+    let option = match info.kind {
+        Kind::Observed => "atomvet check --algo",
+        Kind::Predictive => "atomvet check --predict --algo",
+    };
+    Some(format!("{}  {:<11}{option} {} TRACE\n", paragraph(info), "use it", info.name))
 }
 
 fn paragraph(info: &Info) -> String {
-    let default = if info.name == CHECKERS[0].info.name { ", the default" } else { "" };
+    let predicts = registry::of_kind(Kind::Predictive).next().map(|entry| entry.info.name);
+    let default = match info.name {
+        name if name == CHECKERS[0].info.name => ", the default",
+        name if Some(name) == predicts => ", the default of --predict",
+        _ => "",
+    };
     let mut text = format!("{} ({}{default})\n", info.name, json::kind(info.kind));
     for (what, value) in [("paper", info.paper), ("guarantee", info.guarantee), ("cost", info.cost)] {
         text.push_str(&grid::paragraph(&format!("  {what:<11}"), value));

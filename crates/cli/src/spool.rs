@@ -44,8 +44,6 @@ enum Kind {
     Copied(File),
     /// A pipe that was read and not copied.
     Spent,
-    /// What ships with the program.
-    Embedded(&'static [u8]),
     /// A program that runs; its copy is read the next time.
     Running(Box<dyn Live>, File),
 }
@@ -143,11 +141,6 @@ impl Source {
         Ok(Source { given, kind, again })
     }
 
-    /// A trace that ships with the program.
-    pub(crate) fn embedded(name: &str, bytes: &'static [u8]) -> Source {
-        Source { given: name.to_owned(), kind: Kind::Embedded(bytes), again: Again::Yes }
-    }
-
     /// A program that runs and, as soon as its events are read, their copy in a file.
     pub(crate) fn running(name: &str, live: Box<dyn Live>, copy: File) -> Source {
         Source { given: name.to_owned(), kind: Kind::Running(live, copy), again: Again::Yes }
@@ -168,7 +161,6 @@ impl Source {
         let name = called(&self.given);
         match &mut self.kind {
             Kind::File(path) => Input::open(path),
-            Kind::Embedded(bytes) => Input::from_reader(name, Box::new(*bytes)),
             Kind::Pipe(path) => {
                 let bytes: Box<dyn Read + Send> = match path {
                     None if STDIN_TAKEN.swap(true, Ordering::Relaxed) => {
@@ -225,7 +217,6 @@ impl Source {
         match &self.kind {
             Kind::File(path) => std::fs::metadata(path).ok().map(|m| m.len()),
             Kind::Copied(copy) => copy.metadata().ok().map(|m| m.len()),
-            Kind::Embedded(bytes) => Some(bytes.len() as u64),
             Kind::Pipe(_) | Kind::Spent | Kind::Running(..) => None,
         }
     }

@@ -187,7 +187,13 @@ fn explain_knows_its_words() {
     for topic in topics {
         assert!(atomvet(&["explain", topic]).ends_with(0).out.len() > 40, "{topic}");
     }
-    atomvet(&["explain", "lost", "update"]).ends_with(0).prints("remedy");
+    atomvet(&["explain", "lost", "update"]).ends_with(0).prints("remedy").prints("atomvet demo lost-update");
+    atomvet(&["explain", "exit-code"]).ends_with(0).prints("3  nothing was observed");
+    atomvet(&["explain", "exit", "status", "3"]).ends_with(0).prints("atomvet stats TRACE");
+    let suspected = atomvet(&["explain", "suspected"]).ends_with(0).out;
+    assert!(suspected.starts_with("suspected\n") && !suspected.contains("observed"), "{suspected}");
+    atomvet(&["explain", "deadlock"]).ends_with(0).prints("wait for each other").prints("guarantee");
+    atomvet(&["explain", "lots-update"]).ends_with(2).complains("did you mean lost-update?");
     let run = atomvet(&["explain", "serialisable"]).ends_with(2).complains("did you mean serializable?");
     assert_eq!(run.out, "");
 }
@@ -204,25 +210,154 @@ fn list_shows_the_registry() {
     assert_eq!(list["algorithms"][0]["default"], json!(true));
 }
 
+/// The demos: name, files, what their report has to say.
+const DEMOS: &[(&str, &str, &str, &str)] = &[
+    ("lost-update", "bank", "deposit is not atomic (observed)", "lost update:"),
+    ("check-then-act", "coupon", "redeem is not atomic (observed)", "lost update:"),
+    ("non-repeatable-read", "stack", "top_if_any is not atomic (observed)", "non-repeatable read:"),
+    ("dirty-read", "recount", "recount is not atomic (observed)", "dirty read:"),
+    ("stale-write", "ticket", "take_ticket is not atomic (observed)", "stale write:"),
+    ("dirty-write", "engine", "work_once is not atomic (observed)", "dirty write:"),
+    ("write-skew", "tunnel", "enter_from_west is not atomic (observed)", "write skew:"),
+    ("read-skew", "wealth", "wealth is not atomic (observed)", "read skew:"),
+    ("torn-update", "point", "move is not atomic (observed)", "torn update:"),
+    ("split-critical-section", "ledger", "book is not atomic (observed)", "split critical section:"),
+    ("thread-inside", "helper", "sum_up is not atomic (observed)", "thread inside a block:"),
+    ("three-threads", "order", "buy is not atomic (observed)", "longer cycle:"),
+    ("no-serial-order", "doctors", "no single block is to blame", "no serial order:"),
+    (
+        "predicted",
+        "vector",
+        "Vector(Collection) is not atomic (predicted, with schedule)",
+        "non-repeatable read:",
+    ),
+    (
+        "deadlock",
+        "forks",
+        "a deadlock is possible over left_fork, right_fork",
+        "remedy: take these locks in one order",
+    ),
+];
+
 #[test]
-fn demo_finds_the_bug_in_the_bank() {
-    let run = atomvet(&["demo"]).ends_with(0);
-    for part in ["deposit is not atomic", "verified independently", "What to try next"] {
-        assert!(run.out.contains(part), "{}", run.out);
+fn every_demo_shows_its_anomaly_live_and_recorded() {
+    let list = atomvet(&["demo", "--list"]).ends_with(0).out;
+    let listed: Vec<&str> = list.lines().skip(2).filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(listed, DEMOS.iter().map(|demo| demo.0).collect::<Vec<_>>());
+    for (name, stem, finding, shape) in DEMOS {
+        let run =
+            atomvet(&["demo", name]).ends_with(0).prints(finding).prints(shape).prints("What to try next");
+        assert_eq!(run.err, "");
+        if *name != "predicted" {
+            run.prints(&format!("$ atomvet cc {stem}.c -o {stem}\n"));
+        }
+        let recorded = atomvet(&["demo", name, "--recorded"]).ends_with(0);
+        recorded.prints(finding).prints(shape).prints(&format!("{stem}.std\n"));
+    }
+    let predicted = atomvet(&["demo", "--predict"]).ends_with(0).out;
+    assert_eq!(predicted, atomvet(&["demo", "predicted"]).ends_with(0).out);
+}
+
+#[test]
+fn a_mended_demo_is_clean() {
+    for (name, stem, ..) in DEMOS.iter().filter(|demo| demo.0 != "predicted") {
+        let files = Files::new(&[]);
+        let (source, program) = (files.at(&format!("{stem}.c")), files.at("fixed"));
+        atomvet(&["demo", name, "-o", &files.at(".")]).ends_with(0).prints(&format!("{stem}.std\n"));
+        atomvet(&["cc", "-DFIXED", &source, "-o", &program]).ends_with(0);
+        atomvet(&["run", "--strict-waits", "--", &program]).ends_with(0);
+    }
+}
+
+#[test]
+fn without_a_compiler_the_recorded_run_is_shown() {
+    let output =
+        crate::common::command(&["demo"]).env("ATOMVET_CC", "/no/such/compiler").output().expect("runs");
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{out}");
+    for part in
+        ["no C compiler was found here", "$ atomvet check bank.std\n", "deposit is not atomic (observed)"]
+    {
+        assert!(out.contains(part), "{part}: {out}");
     }
     let bank = atomvet(&["demo", "--trace"]).ends_with(0).out;
     atomvet_with(&["check", "-"], bank.as_bytes()).ends_with(1).prints("deposit is not atomic");
+    atomvet(&["demo", "lost-updat"]).ends_with(2).complains("'lost-update'");
+}
+
+#[test]
+fn bash_completes_commands_options_and_values() {
+    let script = atomvet(&["completions", "bash"]).ends_with(0).out;
+    let complete = |words: &str| {
+        // What bash does when Tab is pressed behind the last word.
+        let ask = format!(
+            "COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); COMPREPLY=()\n\
+             _atomvet atomvet \"${{COMP_WORDS[-1]}}\" \"${{COMP_WORDS[-2]}}\"; echo \"${{COMPREPLY[@]}}\""
+        );
+        let bash = std::process::Command::new("bash").args(["-c", &format!("{script}\n{ask}")]).output();
+        String::from_utf8(bash.expect("bash runs").stdout).expect("UTF-8").trim().to_owned()
+    };
+    assert_eq!(complete("atomvet dem"), "demo");
+    assert_eq!(complete("atomvet check --sche"), "--schedules");
+    assert_eq!(complete("atomvet check --algo region"), "regiontrack");
+    assert_eq!(complete("atomvet demo write"), "write-skew");
+    assert_eq!(complete("atomvet explain lost"), "lost-update");
+    for shell in ["zsh", "fish"] {
+        let script = atomvet(&["completions", shell]).ends_with(0).out;
+        assert!(script.contains("schedules") && script.contains("regiontrack"), "{shell}");
+        let files = Files::new(&[("script", &script)]);
+        // Read by the shell itself where it is there.
+        if let Ok(read) = std::process::Command::new(shell).args(["-n", &files.at("script")]).output() {
+            assert!(read.status.success(), "{shell}: {}", String::from_utf8_lossy(&read.stderr));
+        }
+    }
+    atomvet(&["completions", "bsh"]).ends_with(2).complains("'bash'");
+}
+
+#[test]
+fn manual_pages_are_there_for_every_command() {
+    let files = Files::new(&[]);
+    atomvet(&["man", "--output", &files.at("man1")]).ends_with(0);
+    let help = atomvet(&["--help"]).ends_with(0).out;
+    let pages: Vec<_> =
+        std::fs::read_dir(files.path("man1")).expect("lists").map(|e| e.expect("entry").path()).collect();
+    assert!(pages.len() >= 16, "{pages:?}");
+    for page in pages {
+        let text = std::fs::read_to_string(&page).expect("a page");
+        for heading in ["NAME", "SYNOPSIS", "OPTIONS", "EXAMPLES", "EXIT STATUS"] {
+            assert!(
+                text.contains(&format!(".SH {heading}\n")) || text.contains(&format!(".SH \"{heading}\"\n")),
+                "{text}"
+            );
+        }
+        assert!(text.is_ascii(), "{text}");
+        let command =
+            page.file_stem().and_then(|stem| stem.to_str()?.strip_prefix("atomvet-")).unwrap_or("demo");
+        assert!(help.contains(&format!("\n  {command} ")), "{command}");
+        if let Ok(read) =
+            std::process::Command::new("groff").args(["-man", "-Tutf8", "-ww", "-z"]).arg(&page).output()
+        {
+            assert_eq!(String::from_utf8_lossy(&read.stderr), "", "{}", page.display());
+        }
+    }
+    atomvet(&["man", "check"]).ends_with(0).prints("atomvet\\-check").prints("zcat trace.gz");
+    atomvet(&["man", "chekc"]).ends_with(2).complains("did you mean check?");
 }
 
 #[test]
 fn help_and_version_and_wrong_use() {
     atomvet(&["--version"]).ends_with(0).prints("atomvet 0.");
     atomvet(&["--help"]).ends_with(0).prints("Exit status").prints("atomvet demo");
-    for name in ["check", "compare", "refine", "stats", "convert", "gen", "explain", "list", "demo"] {
-        atomvet(&[name, "--help"]).ends_with(0).prints("Usage:");
+    for name in
+        ["run", "check", "compare", "refine", "stats", "convert", "gen", "explain", "list", "demo", "man"]
+    {
+        atomvet(&[name, "--help"]).ends_with(0).prints("Usage:").prints("Example");
     }
     atomvet(&["check"]).ends_with(2).complains("atomvet: error: ");
-    atomvet(&["chekc", "x"]).ends_with(2).complains("check");
+    atomvet(&["chekc", "x"]).ends_with(2).complains("'check'");
+    atomvet(&["check", "--formt", "json", "x"]).ends_with(2).complains("'--format'");
+    atomvet(&["check", "--format", "jsn", "x"]).ends_with(2).complains("'json'");
+    atomvet(&["check", "--algo", "velodrom", "x"]).ends_with(2).complains("did you mean velodrome?");
     atomvet(&["check", "--format", "xml", "x"]).ends_with(2).complains("json");
     let nothing = atomvet(&[]).ends_with(2).complains("Usage:");
     assert_eq!(nothing.out, "");
