@@ -187,6 +187,7 @@ fn open_ring() -> bool {
         unsafe {
             (*ring).magic = MAGIC;
             (*ring).program.store(process, Ordering::Relaxed);
+            (*ring).reader.store(reader(&paths.directory), Ordering::Relaxed);
         }
         paths.name = name;
         drop(paths);
@@ -247,6 +248,15 @@ extern "C" fn after_fork() {
         thread.busy = 0;
         thread.start_over();
     }
+}
+
+/// The process that reads the rings of a directory `…/atomvet-PROCESS-…`; 0 if the name does not say.
+fn reader(directory: &Path) -> u32 {
+    let length = text_length(directory);
+    let start = directory[..length].iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+    let Some(number) = directory[start..length].strip_prefix(b"atomvet-") else { return 0 };
+    let digits = number.iter().take_while(|byte| byte.is_ascii_digit());
+    digits.fold(0u32, |number, digit| number.wrapping_mul(10).wrapping_add(u32::from(digit - b'0')))
 }
 
 fn text_length(path: &Path) -> usize {

@@ -18,6 +18,8 @@ static RING: AtomicPtr<Header> = AtomicPtr::new(core::ptr::null_mut());
 /// reads it at all.
 const NAP: usize = 50;
 const NAPS_BETWEEN_DOUBTS: u32 = 1000;
+/// After how many such questions a ring that nobody has opened stays unread: at least half a minute.
+const DOUBTS: u32 = 600;
 
 /// Where records go from now on; null for nowhere.
 pub fn open(ring: *mut Header) {
@@ -169,15 +171,21 @@ fn put(header: &Header, serial: u32, what: u64, place: u64, block: u64) {
 #[cold]
 #[inline(never)]
 fn wait_for_room(header: &Header, number: u64) -> bool {
-    let mut naps = 0;
+    let (mut naps, mut doubts) = (0, 0);
     while number >= header.tail.0.load(Ordering::Acquire) + CAPACITY {
-        let reader = header.reader.load(Ordering::Acquire);
-        let in_doubt = naps == NAPS_BETWEEN_DOUBTS;
-        if header.closed.load(Ordering::Acquire) != 0 || in_doubt && reader != 0 && !sys::exists(reader) {
+        let mut is_read = header.closed.load(Ordering::Acquire) == 0;
+        if naps == NAPS_BETWEEN_DOUBTS {
+            (naps, doubts) = (0, doubts + 1);
+            is_read &= match header.reader.load(Ordering::Acquire) {
+                0 => doubts < DOUBTS,
+                reader => sys::exists(reader),
+            };
+        }
+        if !is_read {
             open(core::ptr::null_mut());
             return false;
         }
-        naps = if in_doubt { 0 } else { naps + 1 };
+        naps += 1;
         sys::sleep(NAP);
     }
     true

@@ -13,6 +13,7 @@ mod feed;
 pub(crate) mod library;
 mod report;
 mod ring;
+mod silence;
 mod symbols;
 mod translate;
 mod variables;
@@ -143,7 +144,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
 /// A directory for rings, in memory if there is such a place.
 fn ring_directory() -> anyhow::Result<tempfile::TempDir> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix("atomvet-");
+    // Programs look here for who reads the rings, to go on alone when that is no more.
+    let prefix = format!("atomvet-{}-", std::process::id());
+    builder.prefix(&prefix);
     let in_memory = Path::new("/dev/shm");
     if let Ok(directory) = builder.tempdir_in(in_memory)
         && has_room(directory.path())

@@ -8,6 +8,7 @@ use std::process::ExitStatus;
 use atomvet_report::model::{self, Entry, Report};
 use serde_json::{Value, json};
 
+use super::silence::why_silent;
 use super::{Args, Watched, trouble};
 use crate::check::judge;
 use crate::examine::Examined;
@@ -67,9 +68,7 @@ pub(crate) fn report(
     }
     if watched.is_empty() {
         worst = Status::NothingObserved;
-        say::note(format!(
-            "{program}: nothing was observed: it calls no hooks; build it with CC=\"atomvet cc\" CXX=\"atomvet c++\", or with gcc -fsanitize=thread -g"
-        ));
+        say::note(format!("{program}: nothing was observed: {}", why_silent(&args.program[0])));
     }
     let report = match args.format {
         Format::Text => texts.join("\n"),
