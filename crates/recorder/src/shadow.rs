@@ -30,8 +30,11 @@
 //! Two flags remember what the bytes no longer show: `past`, the word's thread wrote here once; `foreign`, somebody did
 //! something here who had to share the word. They decide only whether an access receives something from another
 //! thread and so begins a period; to believe so in error is harmless.
+//!
+//! **Everything.** Where a record of every access is asked for, no word is ever written, so that none covers anything, and
+//! what is not covered is recorded.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::lock::Spin;
 use crate::ring::Kind;
@@ -51,6 +54,20 @@ const STRIPES: usize = 1024;
 static STRIPE_LOCKS: [Spin; STRIPES] = [const { Spin::new() }; STRIPES];
 
 static mut BASE: usize = 0;
+
+/// Every access is recorded. Decided before the first.
+static RECORDS_ALL: AtomicBool = AtomicBool::new(false);
+
+/// Every access is to be recorded from now on.
+pub fn record_all() {
+    RECORDS_ALL.store(true, Ordering::Relaxed);
+}
+
+/// Whether every access is recorded.
+#[inline(always)]
+pub fn records_all() -> bool {
+    RECORDS_ALL.load(Ordering::Relaxed)
+}
 
 const BYTES: u64 = 0xff;
 const LATE: u64 = 1 << 9;
@@ -159,6 +176,9 @@ pub fn access(access: Access, address: usize, size: usize, place: usize) {
 /// The rest of [`access`].
 #[inline(always)]
 pub fn uncovered(access: Access, address: usize, size: usize, place: usize) {
+    if records_all() {
+        return record(access, address, size, place);
+    }
     match access {
         Access::Read => read_late(address, size, place),
         Access::Write => write_late(address, size, place),
@@ -306,7 +326,8 @@ fn record(access: Access, address: usize, size: usize, place: usize) {
     }
     let stripe = stripe(address);
     stripe.lock();
-    match take_over(thread, access, address, size) {
+    let need = if records_all() { Need::Record } else { take_over(thread, access, address, size) };
+    match need {
         Need::None => {}
         Need::Late => mark_late(thread, access, address, size, place),
         Need::Record => stream::record(thread, access.kind(), size as u8, address as u64, place),
@@ -594,10 +615,11 @@ fn words(address: usize) -> impl Iterator<Item = &'static AtomicU64> {
     })
 }
 
-/// Whether any thread has accessed this memory, or it is too long to look.
+/// Whether any thread has accessed this memory, or it is too long to look, or words do not tell.
 pub fn is_known(address: usize, bytes: usize) -> bool {
     const LONG: usize = 1 << 16;
     bytes >= LONG
+        || records_all()
         || (address & !7..address + bytes)
             .step_by(8)
             .any(|address| words(address).any(|word| word.load(Ordering::Relaxed) != 0))

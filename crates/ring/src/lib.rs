@@ -20,6 +20,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 /// name is `atomvet-PROCESS-…`, after the process that reads them.
 pub const DIRECTORY: &str = "ATOMVET_RING_DIRECTORY";
 
+/// The environment variable that, if set to anything, asks for a record of every access.
+pub const RECORD_ALL: &str = "ATOMVET_RECORD_ALL";
+
 /// The first word of a ring. Changes with the layout.
 pub const MAGIC: u64 = 0x3130_676e_6972_7661;
 

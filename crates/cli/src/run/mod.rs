@@ -85,6 +85,10 @@ pub(crate) struct Args {
     /// Write what happened to a trace that `atomvet check` reads; for further processes, .2, .3, … is appended
     #[arg(long, value_name = "FILE", help_heading = "What is kept")]
     record: Option<PathBuf>,
+    /// Record every access, not only those that the verdict on this run needs: slow, and large, but a ground for
+    /// `check --predict`
+    #[arg(long, requires = "record", help_heading = "What is kept")]
+    record_all: bool,
     /// Write the blocks that were seen atomic and those that were not to a specification
     #[arg(long, value_name = "FILE", help_heading = "What is kept")]
     refine: Option<PathBuf>,
@@ -121,7 +125,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let library = Library::unpack()?;
     let rings = ring_directory()?;
     interrupt::put_off();
-    let mut child = start(&args.program, &library, rings.path())?;
+    let mut child = start(args, &library, rings.path())?;
     let options = Options {
         algorithms,
         config: args.config(),
@@ -164,8 +168,8 @@ fn has_room(directory: &Path) -> bool {
     unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, 4 * atomvet_ring::FILE_BYTES as libc::off_t) == 0 }
 }
 
-fn start(program: &[OsString], library: &Library, rings: &Path) -> anyhow::Result<Child> {
-    let [name, arguments @ ..] = program else { bail!("no program to run") };
+fn start(args: &Args, library: &Library, rings: &Path) -> anyhow::Result<Child> {
+    let [name, arguments @ ..] = &args.program[..] else { bail!("no program to run") };
     let mut preload = library.file().into_os_string();
     if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
         preload.push(":");
@@ -173,7 +177,9 @@ fn start(program: &[OsString], library: &Library, rings: &Path) -> anyhow::Resul
     }
     let mut command = Command::new(name);
     command.args(arguments).env("LD_PRELOAD", preload).env(atomvet_ring::DIRECTORY, rings);
-    // What clang links in by itself can be told nothing, but asked not to end the program with a status of its own.
+    if args.record_all {
+        command.env(atomvet_ring::RECORD_ALL, "1");
+    }
     command.arg0(name);
     command.spawn().map_err(|error| {
         let help = match error.kind() {

@@ -198,3 +198,24 @@ fn what_cannot_be_observed_is_told_with_the_remedy() {
         check_nothing_observed(&own, "it contains ThreadSanitizer's own runtime", balance);
     }
 }
+
+#[test]
+fn a_record_of_all_accesses_is_a_ground_for_prediction() {
+    let directory = workplace();
+    let directory = directory.path();
+    let binary = atomvet_cc(directory, "surroundings/in_turn.c", "in_turn");
+    let trace = directory.join("in_turn.atv");
+    let mut command = Command::new(ATOMVET);
+    command.args(["run", "--format", "json", "--record-all", "--record"]).arg(&trace).arg("--").arg(&binary);
+    let (report, printed) = watch(&mut command);
+    assert_eq!(printed, "2\n");
+    assert_eq!(blamed(&report), [].into(), "{report:#}");
+    let program = &report["traces"][0]["program"];
+    assert_eq!(program["accesses"], program["accesses_recorded"], "{report:#}");
+    let mut command = Command::new(ATOMVET);
+    command.args(["check", "--predict", "--format", "json"]).arg(&trace);
+    let output = run(&mut command);
+    let predicted = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{predicted}");
+    assert!(predicted.contains("\"increment\""), "{predicted}");
+}
