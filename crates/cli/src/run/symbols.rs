@@ -5,7 +5,7 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use addr2line::Loader;
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
@@ -287,8 +287,9 @@ impl Symbols {
     fn shown(&self, file: &str) -> String {
         let path = Path::new(file);
         let short = self.here.as_ref().and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path);
-        let text = short.to_string_lossy();
-        text.strip_prefix("./").map_or(text.clone().into_owned(), str::to_owned)
+        // Compilers write `./` wherever a path was given so. (What `..` means depends on links: it stays.)
+        let short: PathBuf = short.components().filter(|part| *part != Component::CurDir).collect();
+        short.to_string_lossy().into_owned()
     }
 }
 

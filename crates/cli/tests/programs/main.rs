@@ -158,7 +158,7 @@ fn compile(program: &Program, build: &Build, directory: &Path) -> PathBuf {
     let binary = directory.join(format!("{stem}-{}", build.name));
     let [compiler, arguments @ ..] = &build.compiler[..] else { panic!("no compiler") };
     let mut command = Command::new(compiler);
-    command.args(arguments).args(&program.flags).arg(&program.path).arg("-o").arg(&binary);
+    command.args(arguments).arg(&program.path).args(&program.flags).arg("-o").arg(&binary);
     command.arg("-I").arg(programs()).arg("-I").arg(programs().join("../../include"));
     command.arg(directory.join("choreography.o"));
     command.args(["-pthread", "-ldl"]).envs(build.environment.iter().map(|(k, v)| (k, v)));
