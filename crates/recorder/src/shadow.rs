@@ -30,8 +30,11 @@
 //! Two flags remember what the bytes no longer show: `past`, the word's thread wrote here once; `foreign`, somebody did
 //! something here who had to share the word. They decide only whether an access receives something from another
 //! thread and so begins a period; to believe so in error is harmless.
+//!
+//! **Everything.** Where a record of every access is asked for, no word is ever written, so that none covers anything, and
+//! what is not covered is recorded.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::lock::Spin;
 use crate::ring::Kind;
@@ -51,6 +54,20 @@ const STRIPES: usize = 1024;
 static STRIPE_LOCKS: [Spin; STRIPES] = [const { Spin::new() }; STRIPES];
 
 static mut BASE: usize = 0;
+
+/// Every access is recorded. Decided before the first.
+static RECORDS_ALL: AtomicBool = AtomicBool::new(false);
+
+/// Every access is to be recorded from now on.
+pub fn record_all() {
+    RECORDS_ALL.store(true, Ordering::Relaxed);
+}
+
+/// Whether every access is recorded.
+#[inline(always)]
+pub fn records_all() -> bool {
+    RECORDS_ALL.load(Ordering::Relaxed)
+}
 
 const BYTES: u64 = 0xff;
 const LATE: u64 = 1 << 9;
@@ -164,6 +181,9 @@ pub fn access(access: Access, address: usize, size: usize, place: usize) {
 /// The rest of [`access`].
 #[inline(always)]
 pub fn uncovered(access: Access, address: usize, size: usize, place: usize) {
+    if records_all() {
+        return record(access, address, size, place);
+    }
     match access {
         Access::Read => read_late(address, size, place),
         Access::Write => write_late(address, size, place),
@@ -251,13 +271,15 @@ fn remember(thread: &mut Thread, access: Access, address: usize, size: usize, pl
     let count = thread.bare_count as usize;
     if count < BARE && thread.locks == 0 && thread.depth > 0 {
         let (key, writes) = (thread.key, access == Access::Write);
-        thread.bare[count] = Bare { address, place, key, size: size as u32, writes };
+        let (size, depth) = (size as u32, thread.depth.min(FRAMES) as u32);
+        thread.bare[count] = Bare { address, place, key, size, depth, writes };
         thread.bare_count += 1;
     }
 }
 
-/// Before the thread receives something, or leaves a block in which something is recorded: late accesses that no lock
-/// protected, and that may race, are recorded while they can be.
+/// Before the thread receives something, leaves a block in which something is recorded, or announces one that was entered
+/// since: late accesses that no lock protected, and that may race, are recorded while they can be, in the blocks that were
+/// open then.
 #[inline]
 pub fn record_bare(thread: &mut Thread) {
     if thread.bare_count > 0 {
@@ -267,11 +289,13 @@ pub fn record_bare(thread: &mut Thread) {
 
 #[inline(never)]
 fn record_some_bare(thread: &mut Thread) {
-    for i in 0..thread.bare_count as usize {
-        let Bare { address, place, key, size, writes } = thread.bare[i];
-        let stripe = stripe(address);
+    // What is recorded below asks for this again.
+    let count = core::mem::replace(&mut thread.bare_count, 0) as usize;
+    for i in 0..count {
+        let Bare { address, place, key, size, depth, writes } = thread.bare[i];
+        let (stripe, depth) = (stripe(address), depth as usize);
         // Another stripe may be held, so there is no waiting.
-        if key < thread.received || !stripe.try_lock() {
+        if key < thread.received || thread.announced > depth || !stripe.try_lock() {
             continue;
         }
         let access = if writes { Access::Write } else { Access::Read };
@@ -279,11 +303,10 @@ fn record_some_bare(thread: &mut Thread) {
         let known = own.load(Ordering::Relaxed);
         if known & (WHEN | LATE) == key | LATE && !known & bytes_of(address, size as usize) == 0 {
             own.store(known & !LATE, Ordering::Relaxed);
-            stream::record(thread, access.kind(), size as u8, address as u64, place);
+            stream::record_at(thread, depth, access.kind(), size as u8, address as u64, place);
         }
         stripe.unlock();
     }
-    thread.bare_count = 0;
 }
 
 /// An access of any length. Large ones are many of small ones.
@@ -311,7 +334,8 @@ fn record(access: Access, address: usize, size: usize, place: usize) {
     }
     let stripe = stripe(address);
     stripe.lock();
-    match take_over(thread, access, address, size) {
+    let need = if records_all() { Need::Record } else { take_over(thread, access, address, size) };
+    match need {
         Need::None => {}
         Need::Late => mark_late(thread, access, address, size, place),
         Need::Record => stream::record(thread, access.kind(), size as u8, address as u64, place),
@@ -500,9 +524,9 @@ fn note(thread: &Thread, access: Access, address: usize, bytes: u64) {
 
 /// Records a late access on behalf of the thread that made it, if that is still where it was. True if so.
 ///
-/// The other thread goes on meanwhile, so what is read here may be torn. It is believed only if nothing has changed
-/// before and after. Should the other thread make the same announcement at this moment, that begins another instance
-/// of the block: every record says how many blocks are open around it, so that nothing worse can come of it.
+/// The other thread goes on meanwhile, so what is read here may be torn. It is believed only if nothing has changed before and
+/// after, and after the place of the record among all others was taken: what the other thread records itself, it
+/// records later. Should it make the same announcement at this moment, that begins another instance of the block.
 #[cold]
 #[inline(never)]
 fn act_for(late: u64, access: Access, address: usize, bytes: u64) -> bool {
@@ -524,10 +548,12 @@ fn act_for(late: u64, access: Access, address: usize, bytes: u64) -> bool {
                 read(&raw const (*other).newest),
                 read((&raw const (*other).depth).cast()),
                 read(&raw const (*other).key),
+                read((&raw const (*other).announced).cast()),
             )
         };
         let before = now();
-        let (_, depth, key) = before;
+        let (_, depth, key, announced) = before;
+        let announced = announced as usize;
         let depth = (depth as usize).min(FRAMES);
         let frames = (*other).frames;
         let open = if key == when {
@@ -535,7 +561,6 @@ fn act_for(late: u64, access: Access, address: usize, bytes: u64) -> bool {
         } else {
             (depth.saturating_sub(DEPTH)..depth).rev().find(|&i| (*frames.add(i)).key == when)
         };
-        let announced = (&raw const (*other).announced).read_volatile();
         let received = (&raw const (*other).received).read_volatile();
         let birth = (&raw const (*other).birth).read_volatile();
         let Some(open) = open.filter(|&open| announced <= open) else { return false };
@@ -551,7 +576,9 @@ fn act_for(late: u64, access: Access, address: usize, bytes: u64) -> bool {
             kind: access.kind(),
             place: if at == address & !7 { place } else { 0 },
         };
-        stream::record_late(&late, address & !7, bytes as u8);
+        if !stream::record_late(&late, address & !7, bytes as u8, || now() == before) {
+            return false;
+        }
         if open > announced {
             let said = ((*frames.add(open - 1)).entered, open);
             (&raw const (*other).announced_by_other).cast_mut().write_volatile(said);
@@ -599,10 +626,11 @@ fn words(address: usize) -> impl Iterator<Item = &'static AtomicU64> {
     })
 }
 
-/// Whether any thread has accessed this memory, or it is too long to look.
+/// Whether any thread has accessed this memory, or it is too long to look, or words do not tell.
 pub fn is_known(address: usize, bytes: usize) -> bool {
     const LONG: usize = 1 << 16;
     bytes >= LONG
+        || records_all()
         || (address & !7..address + bytes)
             .step_by(8)
             .any(|address| words(address).any(|word| word.load(Ordering::Relaxed) != 0))

@@ -90,6 +90,8 @@ pub struct Bare {
     pub(crate) place: usize,
     pub(crate) key: u64,
     pub(crate) size: u32,
+    /// How many blocks were open.
+    pub(crate) depth: u32,
     pub(crate) writes: bool,
 }
 

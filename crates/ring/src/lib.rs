@@ -16,8 +16,12 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// The environment variable that names the directory of the rings. Without it the runtime does nothing.
+/// The environment variable that names the directory of the rings. Without it the runtime does nothing. The directory's own
+/// name is `atomvet-PROCESS-…`, after the process that reads them.
 pub const DIRECTORY: &str = "ATOMVET_RING_DIRECTORY";
+
+/// The environment variable that, if set to anything, asks for a record of every access.
+pub const RECORD_ALL: &str = "ATOMVET_RECORD_ALL";
 
 /// The first word of a ring. Changes with the layout.
 pub const MAGIC: u64 = 0x3130_676e_6972_7661;
@@ -47,7 +51,7 @@ pub struct Header {
     pub magic: u64,
     /// The process that writes.
     pub program: AtomicU32,
-    /// Set by the process that reads, once it has opened the ring.
+    /// The process that reads: from the directory's name at first, then as it says itself once it has opened the ring.
     pub reader: AtomicU32,
     /// Set by the reader when it reads no more: the program goes on alone.
     pub closed: AtomicU32,

@@ -14,6 +14,7 @@ mod jvm;
 pub(crate) mod library;
 mod report;
 mod ring;
+mod silence;
 mod symbols;
 mod translate;
 mod variables;
@@ -81,6 +82,10 @@ pub(crate) struct Args {
     /// Write what happened to a trace that `atomvet check` reads; for further processes, .2, .3, … is appended
     #[arg(long, value_name = "FILE", help_heading = "What is kept")]
     record: Option<PathBuf>,
+    /// Record every access, not only those that the verdict on this run needs: slow, and large, but a ground for
+    /// `check --predict`
+    #[arg(long, requires = "record", help_heading = "What is kept")]
+    record_all: bool,
     /// Write the blocks that were seen atomic and those that were not to a specification
     #[arg(long, value_name = "FILE", help_heading = "What is kept")]
     refine: Option<PathBuf>,
@@ -146,7 +151,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
 /// A directory for rings, in memory if there is such a place.
 fn ring_directory() -> anyhow::Result<tempfile::TempDir> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix("atomvet-");
+    // Programs look here for who reads the rings, to go on alone when that is no more.
+    let prefix = format!("atomvet-{}-", std::process::id());
+    builder.prefix(&prefix);
     let in_memory = Path::new("/dev/shm");
     if let Ok(directory) = builder.tempdir_in(in_memory)
         && has_room(directory.path())
@@ -172,6 +179,9 @@ fn start(args: &Args, library: &Library, rings: &Path) -> anyhow::Result<Child> 
         native(name, arguments, &args.java, library)?
     };
     command.env(atomvet_ring::DIRECTORY, rings);
+    if args.record_all {
+        command.env(atomvet_ring::RECORD_ALL, "1");
+    }
     command.spawn().map_err(|error| {
         let help = match error.kind() {
             std::io::ErrorKind::NotFound => "check its name; one in this directory is called ./NAME",

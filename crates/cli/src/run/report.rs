@@ -7,6 +7,7 @@ use std::process::ExitStatus;
 use atomvet_report::model::{self, Entry, Report};
 use serde_json::{Value, json};
 
+use super::silence::why_silent;
 use super::{Args, Watched, trouble};
 use crate::aside::Count;
 use crate::check::judge;
@@ -59,9 +60,9 @@ pub(crate) fn report(
     if watched.is_empty() {
         worst = Status::NothingObserved;
         let why = if java::is_launcher(&args.program[0]) {
-            "the agent was not loaded; what the JVM says to that stands above"
+            "the agent was not loaded; what the JVM says to that stands above".to_owned()
         } else {
-            "it calls no hooks; build it with CC=\"atomvet cc\" CXX=\"atomvet c++\", or with gcc -fsanitize=thread -g"
+            why_silent(&args.program[0])
         };
         say::note(format!("{program}: nothing was observed: {why}"));
     }

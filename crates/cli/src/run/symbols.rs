@@ -5,12 +5,15 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use addr2line::Loader;
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 
 use super::jvm::Names;
+
+/// The environment variable with directories of debug information, with colons between, as debuggers know them.
+const DEBUG_PATH: &str = "ATOMVET_DEBUG_PATH";
 
 /// What numbers in the records of a program mean.
 pub(crate) enum Meaning {
@@ -321,9 +324,14 @@ impl Symbols {
                 }
             }
         }
-        if name.is_none() {
-            name = module.loader().and_then(|loader| loader.find_symbol(address)).map(demangle);
-        }
+        let symbol = module.loader().and_then(|loader| loader.find_symbol(address)).map(demangle);
+        name = match (name, symbol) {
+            // Of functions in unnamed namespaces, only the symbol has the whole name.
+            (Some(name), Some(symbol)) if symbol.strip_suffix(&name).is_some_and(|s| s.ends_with("::")) => {
+                Some(symbol)
+            }
+            (name, symbol) => name.or(symbol),
+        };
         let owner = match (&file_name, &name) {
             (_, Some(name)) if is_generated(name) => Owner::System,
             (Some(file), _) if is_system(Path::new(file)) => Owner::System,
@@ -377,8 +385,9 @@ impl Symbols {
     fn shown(&self, file: &str) -> String {
         let path = Path::new(file);
         let short = self.here.as_ref().and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path);
-        let text = short.to_string_lossy();
-        text.strip_prefix("./").map_or(text.clone().into_owned(), str::to_owned)
+        // Compilers write `./` wherever a path was given so. (What `..` means depends on links: it stays.)
+        let short: PathBuf = short.components().filter(|part| *part != Component::CurDir).collect();
+        short.to_string_lossy().into_owned()
     }
 }
 
@@ -445,22 +454,30 @@ impl Contents {
 
 /// Where the debug information of a file is, if it is in a file of its own.
 fn debug_file(path: &Path, file: &object::File<'_>) -> Option<PathBuf> {
-    let roots = Path::new("/usr/lib/debug");
+    let mut places = Vec::new();
     if let Ok(Some(id)) = file.build_id()
         && let Some((first, rest)) = id.split_first()
     {
         let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
-        let debug = roots.join(format!(".build-id/{first:02x}/{rest}.debug"));
-        if debug.is_file() {
-            return Some(debug);
-        }
+        let below = format!(".build-id/{first:02x}/{rest}.debug");
+        places.extend(debug_roots().map(|root| root.join(&below)));
     }
-    let (name, _) = file.gnu_debuglink().ok()??;
-    let name = Path::new(std::str::from_utf8(name).ok()?);
-    let beside = path.parent()?;
-    let below_root = roots.join(beside.strip_prefix("/").ok()?);
-    let places = [beside.join(name), beside.join(".debug").join(name), below_root.join(name)];
+    if let Ok(Some((name, _))) = file.gnu_debuglink()
+        && let Ok(name) = std::str::from_utf8(name)
+        && let Some(beside) = path.parent()
+    {
+        places.extend([beside.join(name), beside.join(".debug").join(name)]);
+        let below = beside.strip_prefix("/").unwrap_or(beside).join(name);
+        places.extend(debug_roots().map(|root| root.join(&below)));
+    }
     places.into_iter().find(|debug| debug.is_file() && debug != path)
+}
+
+/// Where debug information is collected: where the user says, and where distributions put it.
+fn debug_roots() -> impl Iterator<Item = PathBuf> {
+    let named = std::env::var_os(DEBUG_PATH).unwrap_or_default();
+    let named: Vec<PathBuf> = std::env::split_paths(&named).filter(|root| root.is_absolute()).collect();
+    named.into_iter().chain([PathBuf::from("/usr/lib/debug")])
 }
 
 /// A name as in the source.

@@ -250,6 +250,9 @@ impl Translator {
             Meant::Unsaid => counts,
         };
         let state = &mut self.threads[record.thread as usize];
+        // Blocks whose announcement was overtaken by what another thread said on behalf of this one: their ends count.
+        let nothing = Frame { is_block: false, is_user_function: false };
+        state.open.resize(record.depth().max(state.open.len()), nothing);
         state.open.push(Frame { is_block, is_user_function });
         state.user_functions += usize::from(is_user_function);
         if is_block {
