@@ -118,19 +118,21 @@ pub(crate) struct Late {
     pub(crate) place: usize,
 }
 
-/// Records it now, for the bytes of a word that are in the mask.
-pub(crate) fn record_late(late: &Late, word: usize, bytes: u8) {
+/// Records it now, for the bytes from `start` that are in the mask: one record per stretch in 8 aligned bytes.
+pub(crate) fn record_late(late: &Late, start: usize, bytes: u16) {
     let Some(header) = header() else { return };
     let (mut depth, mut block) = announce_some(header, late.serial, late.frames, late.announced, late.open);
-    let mut rest = bytes;
-    while rest != 0 {
-        let offset = rest.trailing_zeros();
-        let size = (!(rest >> offset)).trailing_zeros();
-        let operand = word as u64 + u64::from(offset);
-        let what = (late.kind as u64) << 56 | u64::from(size) << 48 | operand & LOW;
-        put(header, late.serial, what, place_word(depth, late.place), block);
-        (depth, block) = (late.open, 0);
-        rest &= !((((1u32 << size) - 1) << offset) as u8);
+    for half in [0, 8] {
+        let mut rest = (bytes >> half) as u8;
+        while rest != 0 {
+            let offset = rest.trailing_zeros();
+            let size = (!(rest >> offset)).trailing_zeros();
+            let operand = start as u64 + u64::from(half + offset);
+            let what = (late.kind as u64) << 56 | u64::from(size) << 48 | operand & LOW;
+            put(header, late.serial, what, place_word(depth, late.place), block);
+            (depth, block) = (late.open, 0);
+            rest &= !((((1u32 << size) - 1) << offset) as u8);
+        }
     }
 }
 
