@@ -63,13 +63,18 @@ static mut BASE: usize = 0;
 
 const BYTES: u64 = 0xffff;
 /// The access has no record of its own yet.
-pub const LATE: u64 = 1 << 16;
+const LATE: u64 = 1 << 16;
 const PAST: u64 = 1 << 17;
 const FOREIGN: u64 = 1 << 18;
-/// Of a word for reads: no other thread has written any of its bytes since its thread has looked, or heard of it.
+/// Of a word for reads: no other thread has written any of its bytes that its thread has not heard of. Of one for writes:
+/// no other thread has a word here at all. Who changes that takes the mark away.
 pub const QUIET: u64 = 1 << 19;
-/// What a late read leaves in its word if that is of an earlier period, and if it is of this one.
-pub const KEPT_BY_LATE_READ: [u64; 2] = [FOREIGN | QUIET, FOREIGN | QUIET | BYTES];
+/// What a late access keeps of its word if that is of an earlier period, and if it is of this one.
+pub const KEPT_BY_LATE: [u64; 2] = [QUIET | FOREIGN | PAST, QUIET | FOREIGN | PAST | BYTES];
+/// What it adds.
+pub const LATE_READ: u64 = LATE;
+/// What a late write adds: bytes that it did not keep were written all the same.
+pub const LATE_WRITE: u64 = LATE | PAST;
 /// All of a word that says when.
 const WHEN: u64 = !(thread::STEP - 1);
 
@@ -180,6 +185,7 @@ pub fn is_covered(thread: &Thread, access: Access, address: usize, size: usize) 
 #[inline(always)]
 pub fn access(access: Access, address: usize, size: usize, place: usize) {
     let Some(thread) = thread::current() else { return record(access, address, size, place) };
+    thread.seen += 1;
     if !is_covered(thread, access, address, size) {
         uncovered(access, address, size, place);
     }
@@ -208,7 +214,7 @@ fn read_late(address: usize, size: usize, place: usize) {
             return record(Access::Read, address, size, place);
         }
         let written = written_by_others(thread, address);
-        if written & bytes != 0 && known & bytes != bytes {
+        if written & QUIET != 0 || written & bytes != 0 && known & bytes != bytes {
             return record(Access::Read, address, size, place);
         }
         if written == 0 {
@@ -217,14 +223,15 @@ fn read_late(address: usize, size: usize, place: usize) {
     }
     if thread.ignoring == 0 {
         // A period is kept for all bytes of a word together.
-        let kept = KEPT_BY_LATE_READ[usize::from(thread::is_since(known, thread.key))];
+        let kept = KEPT_BY_LATE[usize::from(thread::is_since(known, thread.key))];
         summarise(thread, Access::Read, address);
-        own.store(thread.key | LATE | known & kept | bytes, Ordering::Relaxed);
+        own.store(thread.key | LATE_READ | known & kept | bytes, Ordering::Relaxed);
         remember(thread, Access::Read, address, size, place);
     }
 }
 
-/// Which bytes around an address another thread has written, in a way that matters to a read.
+/// Which bytes around an address another thread has written, in a way that matters to a read; and whether one believes that
+/// it is alone here.
 #[inline(always)]
 fn written_by_others(thread: &Thread, address: usize) -> u64 {
     let mut groups = summary(address).load(Ordering::Relaxed) & 0xf;
@@ -235,7 +242,7 @@ fn written_by_others(thread: &Thread, address: usize) -> u64 {
         let written = written.load(Ordering::Relaxed);
         if !thread::is_since(written, thread.birth) {
             let unheard = written & FOREIGN != 0 || written & PAST != 0 && !has_heard(thread, written);
-            found |= if unheard { BYTES } else { written & BYTES };
+            found |= written & QUIET | if unheard { BYTES } else { written & BYTES };
         }
         groups &= groups - 1;
     }
@@ -260,39 +267,50 @@ fn hear(thread: &mut Thread, other: u64) {
     }
 }
 
-/// A write that no record of this period covers. It is late if one of an earlier period covers it (but another thread may have
-/// noted a late read at the same moment as that one was made, so the others' words are looked at), and where nobody
-/// else has ever been.
+/// A write that no record of this period covers. It is late where no other thread has a word, and if one of an earlier
+/// period covers it and nobody has read it since.
 #[inline(never)]
 fn write_late(address: usize, size: usize, place: usize) {
     let Some(thread) = thread::current() else { return record(Access::Write, address, size, place) };
     let bytes = bytes_of(address, size);
-    let (reads, writes) = (Access::Read.own(thread, address), Access::Write.own(thread, address));
-    let (read, known) = (reads.load(Ordering::Relaxed), writes.load(Ordering::Relaxed));
-    let is_own = |word: u64| thread::is_since(word, thread.birth);
-    if (address & (GRANULE - 1)) + size > GRANULE || !is_own(known) && known != 0 {
+    let own = Access::Write.own(thread, address);
+    let mut known = own.load(Ordering::Relaxed);
+    let is_own = thread::is_since(known, thread.birth);
+    if known != 0 && !is_own || (address & (GRANULE - 1)) + size > GRANULE {
         return record(Access::Write, address, size, place);
     }
-    let own_bits = summary_bit(thread, Access::Read) | summary_bit(thread, Access::Write);
-    let mut others = summary(address).load(Ordering::Relaxed) & !own_bits;
-    let is_alone = others == 0 && (is_own(read) || read == 0);
-    if !is_alone && (!is_own(known) || !known & bytes != 0) {
-        return record(Access::Write, address, size, place);
-    }
-    others &= 0xf0;
-    while others != 0 {
-        // SAFETY: a reserved plane.
-        let read = unsafe { word(plane(others.trailing_zeros() as usize - PLANES), address) };
-        if read.load(Ordering::Relaxed) & bytes != 0 {
+    if known & QUIET == 0 {
+        let others = words_of_others(thread, address);
+        if others == 0 {
+            known |= QUIET;
+        } else if !known & bytes != 0 || others & bytes != 0 {
             return record(Access::Write, address, size, place);
         }
-        others &= others - 1;
     }
     if thread.ignoring == 0 {
-        note(thread, Access::Read, address, bytes);
-        note(thread, Access::Write, address, bytes);
-        mark_late(thread, Access::Write, address, size, place);
+        let kept = KEPT_BY_LATE[usize::from(thread::is_since(known, thread.key))];
+        summarise(thread, Access::Write, address);
+        own.store(thread.key | LATE_WRITE | known & kept | bytes, Ordering::Relaxed);
+        remember(thread, Access::Write, address, size, place);
     }
+}
+
+/// All words of other threads for an address, in one.
+#[inline(always)]
+fn words_of_others(thread: &Thread, address: usize) -> u64 {
+    let mut known = summary(address).load(Ordering::Relaxed);
+    let mut found = 0;
+    while known != 0 {
+        let number = known.trailing_zeros() as usize;
+        let plane = if number < PLANES { plane_of_writes(number) } else { plane(number) };
+        // SAFETY: a reserved plane.
+        let word = unsafe { word(plane, address) }.load(Ordering::Relaxed);
+        if !thread::is_since(word, thread.birth) {
+            found |= word;
+        }
+        known &= known - 1;
+    }
+    found
 }
 
 /// Keeps what is needed to record a late access after all.
@@ -471,9 +489,10 @@ fn take_from(thread: &mut Thread, access: Access, index: usize, address: usize, 
     }
     let writes_to_it = access == Access::Write;
     let write_is_news = written & (bytes | PAST | FOREIGN) != 0 && !has_heard(thread, written);
-    let read_is_news = writes_to_it && read & (bytes | FOREIGN) != 0 && !has_heard(thread, read);
+    let read_is_news = writes_to_it && read & (bytes | PAST | FOREIGN) != 0 && !has_heard(thread, read);
     // What the thread has heard of comes before it already, by some record of the same period.
-    let recorded = write_is_news && written & LATE != 0 && act_for(written, Access::Write, address, written & bytes);
+    let recorded =
+        write_is_news && written & LATE != 0 && act_for(written, Access::Write, address, written & bytes);
     if !recorded && read_is_news && read & LATE != 0 {
         act_for(read, Access::Read, address, read & bytes);
     }
@@ -483,14 +502,30 @@ fn take_from(thread: &mut Thread, access: Access, index: usize, address: usize, 
     if read_is_news {
         hear(thread, read);
     }
-    if written & bytes != 0 {
-        let less = if writes_to_it { left(written, bytes) } else { written & !bytes | PAST };
+    if written & (bytes | QUIET) != 0 {
+        let written = written & !QUIET;
+        let less = match access {
+            Access::Write => left(written, bytes),
+            // The other bytes will be read next, and nobody will ask for a record of theirs.
+            Access::Read if is_over(written) => written & !BYTES | PAST,
+            Access::Read => written & !bytes | PAST,
+        };
         writes.store(less, Ordering::Relaxed);
     }
-    if writes_to_it && read & (bytes | FOREIGN | QUIET) != 0 {
+    if writes_to_it && read & (bytes | PAST | FOREIGN | QUIET) != 0 {
         reads.store(left(read & !QUIET, bytes), Ordering::Relaxed);
     }
     write_is_news || read_is_news
+}
+
+/// Whether nobody can be asked any more to record what a word tells of.
+#[inline(always)]
+fn is_over(other: u64) -> bool {
+    let thread = thread::of_index(thread::index_of(other));
+    // SAFETY: what is known about threads lives for ever.
+    other & LATE == 0
+        || thread.is_null()
+        || unsafe { (&raw const (*thread).received).read_volatile() } > other & WHEN
 }
 
 /// What a write leaves of another's word. All that came before comes before the write now, and who comes after the
@@ -518,7 +553,8 @@ fn note(thread: &Thread, access: Access, address: usize, bytes: u64) {
             noted |= others | if others == 0 { 0 } else { known & LATE };
         }
     } else if known != 0 {
-        noted |= FOREIGN;
+        // Who comes after this thread comes after what it has heard of.
+        noted |= if has_heard(thread, known) { PAST } else { FOREIGN };
     }
     own.store(noted, Ordering::Relaxed);
 }

@@ -9,160 +9,122 @@ use core::mem::offset_of;
 use crate::shadow::{self, Access};
 use crate::thread::{BARE, INDEX_SHIFT, RECENT, Thread};
 
-/// Returns if the access is covered; goes on at 3 if its word is not of this period, and at 2 otherwise. The thread is
-/// in rax then, the word in r9 and where it is in rdx. The same as [`shadow::access`], which says what is done here and why.
-macro_rules! return_if_covered {
-    () => {
-        "mov rax, qword ptr [rip + atomvet_thread@GOTTPOFF]
-        movabs rdx, {mask}
-        mov rax, qword ptr fs:[rax]
-        and rdx, rdi
-        shr rdx
-        test rax, rax
-        jz 2f
-        add rdx, qword ptr [rax + {plane}]
-        mov r9, qword ptr [rdx]
-        // Is it of this thread and this period?
-        mov r8, r9
-        sub r8, qword ptr [rax + {key}]
-        shr r8, {index_shift}
-        jnz 3f
-        // Has it all bytes? They are turned to where those of the first address of a word would be.
-        mov ecx, edi
-        ror r9w, cl
-        not r9d
-        test r9b, {bytes}
-        jnz 4f
-        ret"
-    };
-}
-
-/// Goes on in Rust.
-macro_rules! go_on {
-    () => {
-        "2:
-        mov rsi, qword ptr [rsp]
-        jmp {body}"
-    };
-}
-
-macro_rules! reads {
-    ($($hook:ident $body:ident: $size:literal;)*) => {
+/// The same as [`shadow::access`], which says what is done here and why.
+macro_rules! accesses {
+    ($($hook:ident $body:ident: $access:ident of $size:literal in $plane:ident, $late:ident;)*) => {
         $(
             #[unsafe(no_mangle)]
             #[unsafe(naked)]
             unsafe extern "C" fn $hook(address: usize) {
                 naked_asm!(
-                    return_if_covered!(),
-                    // As in `shadow::read_late`. Not of this period: of this thread at all?
+                    "mov rax, qword ptr [rip + atomvet_thread@GOTTPOFF]",
+                    "movabs rdx, {mask}",
+                    "mov rax, qword ptr fs:[rax]",
+                    "and rdx, rdi",
+                    "shr rdx",
+                    "test rax, rax",
+                    "jz 2f",
+                    "inc qword ptr [rax + {seen}]",
+                    "add rdx, qword ptr [rax + {plane}]",
+                    "mov rsi, qword ptr [rdx]",
+                    // Is the word of this thread and this period?
+                    "mov r8, rsi",
+                    "sub r8, qword ptr [rax + {key}]",
+                    "mov ecx, edi",
+                    "shr r8, {index_shift}",
+                    "jnz 3f",
+                    // Has it all bytes? They are turned to where those of the first address would be.
+                    "mov r8d, esi",
+                    "ror r8w, cl",
+                    "not r8d",
+                    "test r8b, {bytes}",
+                    "jnz 4f",
+                    "ret",
+                    // Everything else, in Rust.
+                    "2:",
+                    "mov rsi, qword ptr [rsp]",
+                    "jmp {body}",
+                    // Not of this period: of this thread at all?
                     "3:",
-                    "mov r8, r9",
+                    "mov r8, rsi",
                     "sub r8, qword ptr [rax + {birth}]",
                     "shr r8, {index_shift}",
-                    "jnz 2f",
-                    "mov ecx, edi",
-                    "and r9d, {kept_of_earlier}",
+                    "jnz 2b",
+                    "and esi, {kept_of_earlier}",
                     "jmp 5f",
                     // Of this period, but not of all bytes.
                     "4:",
-                    "mov r9d, dword ptr [rdx]",
-                    "and r9d, {kept_of_this}",
+                    "and esi, {kept_of_this}",
                     "5:",
-                    "test r9d, {quiet}",
-                    "jz 2f",
-                    // Is it to be kept in `bare`, or ignored?
-                    "cmp dword ptr [rax + {bare_count}], {bare}",
-                    "jb 2f",
+                    "test esi, {quiet}",
+                    "jz 2b",
+                    // Is the access to be ignored, or to be kept in `bare`?
                     "cmp dword ptr [rax + {ignoring}], 0",
-                    "jne 2f",
+                    "jne 2b",
+                    "cmp dword ptr [rax + {bare_count}], {bare}",
+                    "jae 6f",
+                    "cmp dword ptr [rax + {locks}], 0",
+                    "je 2b",
+                    // It is of this period from now on, and late.
+                    "6:",
                     "mov r8d, {bytes}",
                     "rol r8w, cl",
-                    "or r9d, r8d",
-                    "or r9d, {late}",
-                    "or r9, qword ptr [rax + {key}]",
-                    "mov qword ptr [rdx], r9",
+                    "lea r8d, [r8 + {late}]",
+                    "or esi, r8d",
+                    "or rsi, qword ptr [rax + {key}]",
+                    "mov qword ptr [rdx], rsi",
                     // And this is where.
                     "mov rcx, qword ptr [rsp]",
                     "mov edx, edi",
                     "and edx, {recent_mask}",
                     "mov qword ptr [rax + rdx * 2 + {recent}], rdi",
                     "mov qword ptr [rax + rdx * 2 + {recent} + 8], rcx",
-                    "inc qword ptr [rax + {late_reads}]",
                     "ret",
-                    go_on!(),
                     mask = const shadow::ADDRESS_MASK,
-                    plane = const offset_of!(Thread, plane),
+                    plane = const offset_of!(Thread, $plane),
                     key = const offset_of!(Thread, key),
+                    seen = const offset_of!(Thread, seen),
                     birth = const offset_of!(Thread, birth),
+                    index_shift = const INDEX_SHIFT,
+                    bytes = const (1 << $size) - 1,
+                    kept_of_earlier = const shadow::KEPT_BY_LATE[0],
+                    kept_of_this = const shadow::KEPT_BY_LATE[1],
+                    quiet = const shadow::QUIET,
+                    ignoring = const offset_of!(Thread, ignoring),
                     bare_count = const offset_of!(Thread, bare_count),
                     bare = const BARE,
-                    ignoring = const offset_of!(Thread, ignoring),
-                    kept_of_earlier = const shadow::KEPT_BY_LATE_READ[0],
-                    kept_of_this = const shadow::KEPT_BY_LATE_READ[1],
-                    quiet = const shadow::QUIET,
-                    late = const shadow::LATE,
+                    locks = const offset_of!(Thread, locks),
+                    late = const shadow::$late,
                     recent = const offset_of!(Thread, recent),
                     recent_mask = const (RECENT - 1) * 8,
-                    late_reads = const offset_of!(Thread, seen),
-                    index_shift = const INDEX_SHIFT,
-                    bytes = const (1 << $size) - 1,
                     body = sym $body,
                 )
             }
             extern "C" fn $body(address: usize, place: usize) {
-                shadow::uncovered(Access::Read, address, $size, place);
+                shadow::uncovered(Access::$access, address, $size, place);
             }
         )*
     };
 }
 
-macro_rules! writes {
-    ($($hook:ident $body:ident: $size:literal;)*) => {
-        $(
-            #[unsafe(no_mangle)]
-            #[unsafe(naked)]
-            unsafe extern "C" fn $hook(address: usize) {
-                naked_asm!(
-                    return_if_covered!(),
-                    "3:",
-                    "4:",
-                    go_on!(),
-                    mask = const shadow::ADDRESS_MASK,
-                    plane = const offset_of!(Thread, write_plane),
-                    key = const offset_of!(Thread, key),
-                    index_shift = const INDEX_SHIFT,
-                    bytes = const (1 << $size) - 1,
-                    body = sym $body,
-                )
-            }
-            extern "C" fn $body(address: usize, place: usize) {
-                shadow::uncovered(Access::Write, address, $size, place);
-            }
-        )*
-    };
-}
-
-reads! {
-    __tsan_read1 read1: 1;
-    __tsan_read2 read2: 2;
-    __tsan_read4 read4: 4;
-    __tsan_read8 read8: 8;
-    __tsan_volatile_read1 volatile_read1: 1;
-    __tsan_volatile_read2 volatile_read2: 2;
-    __tsan_volatile_read4 volatile_read4: 4;
-    __tsan_volatile_read8 volatile_read8: 8;
-    __tsan_vptr_read vptr_read: 8;
-}
-
-writes! {
-    __tsan_write1 write1: 1;
-    __tsan_write2 write2: 2;
-    __tsan_write4 write4: 4;
-    __tsan_write8 write8: 8;
-    __tsan_volatile_write1 volatile_write1: 1;
-    __tsan_volatile_write2 volatile_write2: 2;
-    __tsan_volatile_write4 volatile_write4: 4;
-    __tsan_volatile_write8 volatile_write8: 8;
+accesses! {
+    __tsan_read1 read1: Read of 1 in plane, LATE_READ;
+    __tsan_read2 read2: Read of 2 in plane, LATE_READ;
+    __tsan_read4 read4: Read of 4 in plane, LATE_READ;
+    __tsan_read8 read8: Read of 8 in plane, LATE_READ;
+    __tsan_volatile_read1 volatile_read1: Read of 1 in plane, LATE_READ;
+    __tsan_volatile_read2 volatile_read2: Read of 2 in plane, LATE_READ;
+    __tsan_volatile_read4 volatile_read4: Read of 4 in plane, LATE_READ;
+    __tsan_volatile_read8 volatile_read8: Read of 8 in plane, LATE_READ;
+    __tsan_write1 write1: Write of 1 in write_plane, LATE_WRITE;
+    __tsan_write2 write2: Write of 2 in write_plane, LATE_WRITE;
+    __tsan_write4 write4: Write of 4 in write_plane, LATE_WRITE;
+    __tsan_write8 write8: Write of 8 in write_plane, LATE_WRITE;
+    __tsan_volatile_write1 volatile_write1: Write of 1 in write_plane, LATE_WRITE;
+    __tsan_volatile_write2 volatile_write2: Write of 2 in write_plane, LATE_WRITE;
+    __tsan_volatile_write4 volatile_write4: Write of 4 in write_plane, LATE_WRITE;
+    __tsan_volatile_write8 volatile_write8: Write of 8 in write_plane, LATE_WRITE;
+    __tsan_vptr_read vptr_read: Read of 8 in plane, LATE_READ;
 }
 
 /// Hooks for accesses that may cross a word.
