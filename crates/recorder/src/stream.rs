@@ -135,12 +135,12 @@ pub(crate) struct Late {
 /// How many blocks are announced on behalf of another thread: together they have to fit into the ring.
 const MOST_BLOCKS: usize = 1024;
 
-/// Records it now, for the bytes of a word that are in the mask, if that is still true once the places for the records are
-/// taken. False if not.
+/// Records it now, for the bytes from `start` that are in the mask, one record per stretch in 8 aligned bytes, if that is
+/// still true once the places for the records are taken. False if not.
 ///
 /// The other thread changes what it says about itself before it takes a place for what it records, and both are locked
 /// instructions: so if nothing has changed here, its records come later.
-pub(crate) fn record_late(late: &Late, word: usize, bytes: u8, is_still_true: impl Fn() -> bool) -> bool {
+pub(crate) fn record_late(late: &Late, start: usize, bytes: u16, is_still_true: impl Fn() -> bool) -> bool {
     let Some(header) = header() else { return false };
     let blocks = late.open - late.announced;
     if blocks > MOST_BLOCKS {
@@ -165,15 +165,17 @@ pub(crate) fn record_late(late: &Late, word: usize, bytes: u8, is_still_true: im
         }
     }
     is_true = is_true && is_still_true();
-    let mut rest = if is_true { bytes } else { 0 };
-    while rest != 0 {
-        let offset = rest.trailing_zeros();
-        let size = (!(rest >> offset)).trailing_zeros();
-        let operand = word as u64 + u64::from(offset);
-        let what = (late.kind as u64) << 56 | u64::from(size) << 48 | operand & LOW;
-        fill(header, number, late.serial, what, place_word(late.open, late.place), 0);
-        number += 1;
-        rest &= !((((1u32 << size) - 1) << offset) as u8);
+    for half in [0, 8] {
+        let mut rest = if is_true { (bytes >> half) as u8 } else { 0 };
+        while rest != 0 {
+            let offset = rest.trailing_zeros();
+            let size = (!(rest >> offset)).trailing_zeros();
+            let operand = start as u64 + u64::from(half + offset);
+            let what = (late.kind as u64) << 56 | u64::from(size) << 48 | operand & LOW;
+            fill(header, number, late.serial, what, place_word(late.open, late.place), 0);
+            number += 1;
+            rest &= !((((1u32 << size) - 1) << offset) as u8);
+        }
     }
     for unused in number..first + count {
         fill(header, unused, late.serial, 0, place_word(FRAMES, 0), 0);
