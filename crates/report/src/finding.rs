@@ -70,6 +70,8 @@ pub struct Origin {
     pub thread: String,
     /// The number of the event.
     pub event: u64,
+    /// Where that is; safe to show.
+    pub site: Option<String>,
 }
 
 /// Why a finding does not count.

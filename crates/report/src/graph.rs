@@ -3,20 +3,22 @@
 //! A block is one node, whatever its thread does in it; an event outside every block is one by itself. What was predicted tells
 //! of other threads only what they do and not in which block, so there a thread is a node.
 
+use std::borrow::Cow;
+
 use crate::finding::{Bar, Finding, Scene};
 
 /// The transactions of a finding.
-pub(crate) struct Graph {
+pub(crate) struct Graph<'a> {
     /// In the order of their first rows.
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<Node<'a>>,
     /// The node that each row of the scene belongs to.
     pub(crate) node_of_row: Vec<usize>,
 }
 
 /// A transaction.
-pub(crate) struct Node {
+pub(crate) struct Node<'a> {
     /// What it is called.
-    pub(crate) name: String,
+    pub(crate) name: Cow<'a, str>,
     /// Its column in the scene.
     pub(crate) thread: usize,
     /// Whether it is, or has in it, the block that is not atomic.
@@ -25,7 +27,7 @@ pub(crate) struct Node {
 
 impl Finding {
     /// Its transaction graph.
-    pub(crate) fn graph(&self) -> Graph {
+    pub(crate) fn graph(&self) -> Graph<'_> {
         let mut graph = Graph { nodes: Vec::new(), node_of_row: Vec::new() };
         let others = if self.strength == "observed" { Others::AreUnary } else { Others::AreThreads };
         // What makes two rows one node.
@@ -35,7 +37,7 @@ impl Finding {
             if let Some(node) = keys.iter().position(|known| *known == key) {
                 graph.node_of_row.push(node);
                 if let Key::Thread(_) = key {
-                    let name = &mut graph.nodes[node].name;
+                    let name = graph.nodes[node].name.to_mut();
                     name.push_str(", ");
                     name.push_str(&event.what);
                 }
@@ -80,15 +82,16 @@ fn key(scene: &Scene, row: usize, others: Others) -> Key {
     }
 }
 
-fn node(scene: &Scene, row: usize) -> Node {
+fn node(scene: &Scene, row: usize) -> Node<'_> {
     let at = &scene.rows[row];
     let Some((_, outermost)) = around(scene, row).next() else {
-        return Node { name: at.what.clone(), thread: at.thread, blamed: false };
+        return Node { name: Cow::Borrowed(&at.what), thread: at.thread, blamed: false };
     };
     // A blamed block inside the transaction gives it its name.
     let inside = |bar: &&Bar| {
         bar.blamed && bar.thread == at.thread && outermost.first <= bar.first && bar.last <= outermost.last
     };
     let blamed = scene.bars.iter().find(inside);
-    Node { name: blamed.unwrap_or(outermost).name.clone(), thread: at.thread, blamed: blamed.is_some() }
+    let name = Cow::Borrowed(blamed.unwrap_or(outermost).name.as_str());
+    Node { name, thread: at.thread, blamed: blamed.is_some() }
 }

@@ -13,7 +13,7 @@ use std::io::Write as _;
 use flate2::Compression;
 
 use self::data::{Data, script_safe};
-use crate::digest::Digest;
+use crate::digest::{Digest, Summary};
 use crate::sources::Sources;
 use crate::words::capitalised;
 
@@ -24,6 +24,8 @@ const MOST_DATA: usize = 4_300_000;
 /// Once the data, not compressed, is larger, further findings come without details. Those that are known by name only may
 /// take a fifth besides; what is more is only counted. A browser takes this much without effort.
 const MOST_DETAILS: usize = 24_000_000;
+/// So many traces are told one by one; more are folded.
+const MOST_SUMMARIES: usize = 3;
 /// Findings in the plain list for browsers without scripts.
 const MOST_PLAIN: usize = 100;
 
@@ -52,9 +54,15 @@ pub fn render(digest: &Digest, sources: &mut Sources) -> String {
     put!(text, "<style>{}</style>\n</head>\n<body>", include_str!("html/style.css").trim_end());
     text.push_str("<a class=\"skip\" href=\"#findings\">Skip to the findings</a>\n");
     put!(text, "<header><h1>atomvet: {heading}</h1>");
-    for trace in &digest.traces {
-        summary(&mut text, trace);
+    let many = digest.traces.len() > MOST_SUMMARIES;
+    if many {
+        put!(text, "<details><summary>{} traces</summary>", grouped(digest.traces.len()));
     }
+    digest.traces.iter().for_each(|trace| summary(&mut text, trace));
+    if many {
+        text.push_str("</details>\n");
+    }
+    digest.traces.iter().for_each(|trace| warnings(&mut text, trace));
     for remark in &digest.remarks {
         put!(text, "<p class=\"figures\">{}.</p>", escaped(&capitalised(remark)));
     }
@@ -91,7 +99,7 @@ pub fn render(digest: &Digest, sources: &mut Sources) -> String {
 }
 
 /// The data and the element that holds it: as much of it as fits.
-fn data(digest: &Digest, sources: &mut Sources) -> (Data, String) {
+fn data<'a>(digest: &'a Digest, sources: &mut Sources) -> (Data<'a>, String) {
     let mut most = MOST_DETAILS;
     loop {
         let data = Data::new(digest, most, sources);
@@ -123,10 +131,9 @@ has a box for each block, or thread, and the same arrows: they go round in a cir
 the arrow keys, to see what it is.</p>\n\
 </details>\n";
 
-fn summary(text: &mut String, trace: &crate::digest::Summary) {
+fn summary(text: &mut String, trace: &Summary) {
     let name = escaped(&trace.name);
-    if let Some(error) = &trace.error {
-        put!(text, "<p class=\"warn\">{name} could not be read: {}</p>", escaped(error));
+    if trace.error.is_some() {
         return;
     }
     let figures = trace.coverage.as_ref().map(|coverage| {
@@ -158,13 +165,21 @@ fn summary(text: &mut String, trace: &crate::digest::Summary) {
         figures.unwrap_or_default(),
         escaped(&verdicts.join("; "))
     );
+}
+
+/// What must not be overlooked about a trace.
+fn warnings(text: &mut String, trace: &Summary) {
+    let name = escaped(&trace.name);
+    if let Some(error) = &trace.error {
+        put!(text, "<p class=\"warn\">{name} could not be read: {}</p>", escaped(error));
+    }
     for warning in &trace.warnings {
         put!(text, "<p class=\"warn\">{name}: {}</p>", escaped(warning));
     }
 }
 
 /// Says what is left out.
-fn folded(text: &mut String, data: &Data, total: usize) {
+fn folded(text: &mut String, data: &Data<'_>, total: usize) {
     let brief = data.findings.iter().filter(|finding| finding.d.is_none()).count();
     let missing = total - data.findings.len();
     if brief + missing > 0 {

@@ -47,9 +47,17 @@ pub(crate) fn finding(violation: &Violation, checker: &str, trace: usize) -> Fin
         checkers: vec![short(checker)],
         variables: variables(steps),
         scene: scene(violation, block, steps, &which),
-        origin: Some(Origin { thread: short(&block.thread), event: block.begin_event }),
+        origin: Some(Origin {
+            thread: short(&block.thread),
+            event: block.begin_event,
+            site: block.site.as_deref().map(short),
+        }),
         innermost: violation.innermost,
-        instances: vec![Origin { thread: short(&block.thread), event: violation.event }],
+        instances: vec![Origin {
+            thread: short(&block.thread),
+            event: violation.event,
+            site: violation.site.as_deref().map(short),
+        }],
         subject: name,
     }
 }
@@ -64,17 +72,7 @@ pub(crate) fn finding(violation: &Violation, checker: &str, trace: usize) -> Fin
 /// What is said holds even where a recording has an access later than it happened, outside of its critical section: a
 /// lock that is not held there is never said to be missing.
 fn remedy(violation: &Violation, steps: &[Step]) -> Option<String> {
-    let block = violation.block.as_ref()?;
-    let inside = |event: &&SceneEvent| {
-        event.thread == block.thread
-            && event.event >= block.begin_event
-            && event.block.as_ref().is_some_and(|b| b.begin_event == violation.transaction.begin_event)
-    };
-    let (first, last) = (at(violation, steps.first()?.from)?, at(violation, steps.last()?.to)?);
-    // A cycle of whole transactions leaves the block before it comes back.
-    if !inside(&first) || !inside(&last) || first.event >= last.event {
-        return None;
-    }
+    let (first, last) = ends(violation, steps)?;
     let by_lock = [steps.last()?, steps.first()?].into_iter().find(|step| step.because == "release-acquire");
     // Who waits for a condition has to give the lock back.
     if let Some(step) = by_lock.filter(|_| [first, last].iter().all(|event| event.op != "wait")) {
@@ -86,7 +84,7 @@ fn remedy(violation: &Violation, steps: &[Step]) -> Option<String> {
     }
     let mut others: Vec<&SceneEvent> =
         steps.iter().flat_map(|step| [step.from, step.to]).filter_map(|event| at(violation, event)).collect();
-    others.retain(|event| !inside(event) && is_access(event));
+    others.retain(|event| !is_inside(violation, event) && is_access(event));
     others.sort_by_key(|event| event.event);
     others.dedup_by_key(|event| event.event);
     if others.is_empty() || !is_access(first) || !is_access(last) {
@@ -116,6 +114,23 @@ fn remedy(violation: &Violation, steps: &[Step]) -> Option<String> {
         advice.push_str(&format!("; or {other_way}"));
     }
     Some(advice)
+}
+
+/// Where a cycle leaves the block that is to blame and where it comes back; nothing if there is no such block, or if
+/// the cycle goes through transactions as wholes and comes back before it leaves.
+fn ends<'a>(violation: &'a Violation, steps: &[Step]) -> Option<(&'a SceneEvent, &'a SceneEvent)> {
+    let (first, last) = (at(violation, steps.first()?.from)?, at(violation, steps.last()?.to)?);
+    let is_path = is_inside(violation, first) && is_inside(violation, last) && first.event < last.event;
+    is_path.then_some((first, last))
+}
+
+/// Whether an event is inside the block that is to blame.
+fn is_inside(violation: &Violation, event: &SceneEvent) -> bool {
+    violation.block.as_ref().is_some_and(|block| {
+        event.thread == block.thread
+            && event.event >= block.begin_event
+            && event.block.as_ref().is_some_and(|b| b.begin_event == violation.transaction.begin_event)
+    })
 }
 
 /// What would do without a lock.
@@ -149,6 +164,11 @@ fn notes(violation: &Violation, block: &Block) -> Vec<String> {
         let closing = violation.events.iter().find(|event| event.event == violation.event);
         let op = words::op(&violation.op, closing.and_then(|event| event.on.as_deref()));
         notes.push(format!("Synchronization fixes this order since event {}, {op}.", violation.event));
+    }
+    let steps = violation.clearest();
+    if violation.block.is_some() && !steps.is_empty() && ends(violation, steps).is_none() {
+        let words = "This algorithm blames the block for completing a cycle; alone it could be atomic.";
+        notes.push(words.to_owned());
     }
     if violation.witness.is_empty() {
         notes.push(format!("Completed by event {}; no witness was looked for.", violation.event));

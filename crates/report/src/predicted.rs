@@ -9,7 +9,11 @@ use crate::words::{self, Pair, Tense, list, short};
 pub(crate) fn violation(prediction: &Prediction, checker: &str, trace: usize) -> Finding {
     let block = &prediction.block;
     let name = name(block);
-    let origin = Origin { thread: short(&block.thread), event: block.begin_event };
+    let origin = Origin {
+        thread: short(&block.thread),
+        event: block.begin_event,
+        site: block.site.as_deref().map(short),
+    };
     let is_pattern = prediction.reason != "movers";
     let rule = if is_pattern { rules::named(prediction.shape.as_deref()) } else { rules::not_reducible() };
     let (level, may) = match prediction.strength.as_str() {

@@ -43,6 +43,10 @@ fn dangerous(c: char) -> bool {
 
 /// `text`, made visible and cut to at most `width` characters, with a mark where it was cut.
 pub fn visible_within(text: &str, width: usize) -> String {
+    // Nearly every name is short and plain.
+    if text.len() <= width && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.to_owned();
+    }
     let text = visible(text);
     if text.chars().count() <= width {
         return text.into_owned();

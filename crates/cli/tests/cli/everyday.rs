@@ -249,7 +249,7 @@ fn suppressions_that_nobody_needs_are_reported() {
     folder.0.add("u.std", trace(LOST).replace("deposit", "gone").as_bytes());
     let run = folder.run(&["check", "t.std", "u.std", "t.std"]).ends_with(0);
     assert!(!run.err.contains("needs"), "{}", run.err);
-    let run = run.prints("set aside: 2 findings suppressed\n");
+    run.prints("set aside: 2 findings suppressed\n");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::common::{Files, LOST, atomvet, atomvet_with, command, trace};
-use crate::report::{corpus, fingerprints, kept, many, rendered, stories};
+use crate::report::{corpus, kept, stories};
 
 fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
@@ -153,12 +153,4 @@ fn many_threads_are_shown_below_each_other() {
     let shown = text(&kept(&story, "regiontrack"), &[]);
     assert!(shown.lines().all(|line| columns(line) <= 100), "{shown}");
     assert!(shown.contains("\n   thread T1\n") && shown.contains("\n   …\n"), "{shown}");
-}
-
-#[test]
-fn five_thousand_findings_have_a_line_each() {
-    let report = atomvet_with(&["check", "--format", "json", "-"], many(5000).as_bytes()).ends_with(1).out;
-    let shown = rendered(&report, "text");
-    assert_eq!(fingerprints(&shown).len(), 5000);
-    assert_eq!(shown.matches("remedy:").count(), 20);
 }

@@ -1,10 +1,13 @@
 //! The data block of the page: numbers, and indices into one table of strings, because there may be thousands of
 //! findings. What does not fit is listed without details, and then not at all.
 
-use std::collections::{BTreeMap, HashMap};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io;
 
+use rustc_hash::FxHashMap;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::ser::{Formatter, Serializer};
 
 use crate::digest::Digest;
 use crate::finding::{AsideKind, Finding, Level, Scene, Site};
@@ -18,14 +21,14 @@ const AROUND: u32 = 2;
 
 /// What the script reads. Strings are indices into `strings`, places into `sites`; -1 is none.
 #[derive(Serialize)]
-pub(super) struct Data {
-    strings: Vec<String>,
+pub(super) struct Data<'a> {
+    strings: Vec<Cow<'a, str>>,
     /// Shown text, file, line.
     sites: Vec<(usize, i64, u32)>,
     rules: Vec<Named>,
     strengths: Vec<Named>,
-    traces: Vec<String>,
-    pub(super) findings: Vec<Row>,
+    traces: Vec<&'a str>,
+    pub(super) findings: Vec<Row<'a>>,
     /// By file and line.
     source: BTreeMap<usize, BTreeMap<u32, String>>,
 }
@@ -40,8 +43,8 @@ struct Named {
 /// A finding in the overview. The names are short because there may be thousands: fingerprint, title, rule, strength,
 /// level, subject, place, count, traces, algorithms, variables, files, why it was set aside (the kind and a line), details.
 #[derive(Serialize)]
-pub(super) struct Row {
-    p: String,
+pub(super) struct Row<'a> {
+    p: &'a str,
     t: usize,
     r: usize,
     s: usize,
@@ -104,8 +107,8 @@ const BEGINS: usize = 1;
 /// The bar is no block: a thread holds a lock.
 const HOLDS: usize = 2;
 
-impl Data {
-    pub(super) fn new(digest: &Digest, most: usize, sources: &mut Sources) -> Data {
+impl<'a> Data<'a> {
+    pub(super) fn new(digest: &'a Digest, most: usize, sources: &mut Sources) -> Data<'a> {
         let mut making = Making { most, ..Making::default() };
         let rules = rules::all();
         let mut strengths: Vec<Named> = Vec::new();
@@ -133,7 +136,7 @@ impl Data {
             sites: making.sites,
             rules: rules.into_iter().map(named).collect(),
             strengths,
-            traces: digest.traces.iter().map(|trace| trace.name.clone()).collect(),
+            traces: digest.traces.iter().map(|trace| trace.name.as_str()).collect(),
             findings,
             source: making.source,
         }
@@ -142,11 +145,11 @@ impl Data {
 
 /// The data so far.
 #[derive(Default)]
-struct Making {
-    strings: Vec<String>,
-    index: HashMap<String, usize>,
+struct Making<'a> {
+    strings: Vec<Cow<'a, str>>,
+    index: FxHashMap<Cow<'a, str>, usize>,
     sites: Vec<(usize, i64, u32)>,
-    site_index: HashMap<String, usize>,
+    site_index: FxHashMap<&'a str, usize>,
     source: BTreeMap<usize, BTreeMap<u32, String>>,
     source_size: usize,
     /// About how long it is as JSON.
@@ -155,39 +158,40 @@ struct Making {
     most: usize,
 }
 
-impl Making {
-    fn string(&mut self, text: &str) -> usize {
+impl<'a> Making<'a> {
+    fn string(&mut self, text: impl Into<Cow<'a, str>>) -> usize {
+        let text = text.into();
         // An index has some five digits and a comma.
         self.size += 6;
-        if let Some(&known) = self.index.get(text) {
+        if let Some(&known) = self.index.get(&text) {
             return known;
         }
-        self.size += json_length(text) + 1;
-        self.strings.push(text.to_owned());
-        self.index.insert(text.to_owned(), self.strings.len() - 1);
+        self.size += json_length(&text) + 1;
+        self.index.insert(text.clone(), self.strings.len());
+        self.strings.push(text);
         self.strings.len() - 1
     }
 
-    fn strings(&mut self, texts: &[String]) -> Vec<usize> {
+    fn strings(&mut self, texts: &'a [String]) -> Vec<usize> {
         texts.iter().map(|text| self.string(text)).collect()
     }
 
-    fn site(&mut self, site: Option<&Site>, sources: &mut Sources) -> i64 {
+    fn site(&mut self, site: Option<&'a Site>, sources: &mut Sources) -> i64 {
         self.size += 6;
         let Some(site) = site else { return -1 };
-        if let Some(&known) = self.site_index.get(&site.shown) {
+        if let Some(&known) = self.site_index.get(site.shown.as_str()) {
             return number(known);
         }
         self.size += 16;
         let shown = self.string(&site.shown);
         let mut entry = (shown, -1, 0);
         if let (Some(file), Some(line)) = (&site.file, site.line) {
-            let name = self.string(&crate::words::short(file));
+            let name = self.string(crate::words::short(file));
             entry = (shown, number(name), line);
             self.excerpt(name, file, line, sources);
         }
         self.sites.push(entry);
-        self.site_index.insert(site.shown.clone(), self.sites.len() - 1);
+        self.site_index.insert(&site.shown, self.sites.len() - 1);
         number(self.sites.len() - 1)
     }
 
@@ -209,11 +213,11 @@ impl Making {
         }
     }
 
-    fn row(&mut self, finding: &Finding, rule: usize, strength: usize, sources: &mut Sources) -> Row {
+    fn row(&mut self, finding: &'a Finding, rule: usize, strength: usize, sources: &mut Sources) -> Row<'a> {
         self.size += 130;
-        let files: Vec<String> = finding.files().iter().map(|file| crate::words::short(file)).collect();
+        let files = finding.files().into_iter().map(|file| self.string(crate::words::short(file))).collect();
         Row {
-            p: finding.fingerprint.clone(),
+            p: &finding.fingerprint,
             t: self.string(&finding.title),
             r: rule,
             s: strength,
@@ -228,20 +232,20 @@ impl Making {
             x: finding.traces.clone(),
             a: self.strings(&finding.checkers),
             v: self.strings(&finding.variables),
-            f: self.strings(&files),
+            f: files,
             z: finding.aside.as_ref().map(|aside| {
                 let kind = match aside.kind {
                     AsideKind::Suppressed => 1,
                     AsideKind::Known => 2,
                     AsideKind::Benign => 3,
                 };
-                (kind, self.string(&aside.line()))
+                (kind, self.string(aside.line()))
             }),
             d: (self.size < self.most).then(|| self.details(finding, sources)),
         }
     }
 
-    fn details(&mut self, finding: &Finding, sources: &mut Sources) -> Details {
+    fn details(&mut self, finding: &'a Finding, sources: &mut Sources) -> Details {
         self.size += 60;
         let scene = &finding.scene;
         let rows = scene.rows.iter().map(|row| {
@@ -280,7 +284,7 @@ impl Making {
         self.size += 3 * graph.node_of_row.len();
         let nodes = graph.nodes.iter().map(|node| {
             self.size += 10;
-            [self.string(&node.name), node.thread, usize::from(node.blamed)]
+            [self.string(node.name.clone()), node.thread, usize::from(node.blamed)]
         });
         let nodes = nodes.collect();
         let arrows = scene.arrows.iter().map(|arrow| {
@@ -305,7 +309,7 @@ impl Making {
     }
 
     /// In a deadlock, each thread holds a lock from its first row to its last.
-    fn holdings(&mut self, scene: &Scene) -> Vec<[usize; 6]> {
+    fn holdings(&mut self, scene: &'a Scene) -> Vec<[usize; 6]> {
         let threads = 0..scene.threads.len();
         let bars = threads.filter_map(|thread| {
             let first = scene.rows.iter().position(|row| row.thread == thread)?;
@@ -315,7 +319,7 @@ impl Making {
                 Some(lock) => format!("holds {lock}"),
                 None => what.clone(),
             };
-            Some([thread, self.string(&name), first, last, HOLDS, 0])
+            Some([thread, self.string(name), first, last, HOLDS, 0])
         });
         bars.collect()
     }
@@ -327,15 +331,32 @@ fn number(index: usize) -> i64 {
 
 /// How long a text is as JSON in a script: `<` and the like take six bytes.
 fn json_length(text: &str) -> usize {
-    2 + text
-        .chars()
-        .map(|c| if matches!(c, '<' | '>' | '&' | '"' | '\\') { 6 } else { c.len_utf8() })
-        .sum::<usize>()
+    2 + text.len() + 5 * text.bytes().filter(|byte| matches!(byte, b'<' | b'>' | b'&' | b'"' | b'\\')).count()
 }
 
 /// JSON that cannot end the script element it is in, nor begin a comment there.
-pub(super) fn script_safe(data: &Data) -> String {
-    let text = serde_json::to_string(data).unwrap_or_else(|_| Value::Null.to_string());
-    // These appear in strings only.
-    text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+pub(super) fn script_safe(data: &Data<'_>) -> String {
+    let mut bytes = Vec::new();
+    // Writing to memory does not fail, and a string has UTF-8 only.
+    let _ = data.serialize(&mut Serializer::with_formatter(&mut bytes, ScriptSafe));
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// Writes what could end a script as escapes. It appears in strings only.
+struct ScriptSafe;
+
+impl Formatter for ScriptSafe {
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some(at) = rest.find(['<', '>', '&']) {
+            writer.write_all(&rest.as_bytes()[..at])?;
+            write!(writer, "\\u{:04x}", rest.as_bytes()[at])?;
+            rest = &rest[at + 1..];
+        }
+        writer.write_all(rest.as_bytes())
+    }
 }

@@ -37,11 +37,11 @@ const shownFirst = findings.some(f => !f.aside) ? "0" : "";
 const state = { key: "order", down: false, page: 0, open: new Set(), unfolded: new Set(), block: "", variable: "", file: "", strength: "", kind: "", aside: shownFirst };
 const columns = [
   { key: "title", name: "Finding", width: "30%", value: f => f.title },
-  { key: "kind", name: "Kind", width: "14%", value: f => f.rule.name },
+  { key: "kind", name: "Kind", width: "14%", value: f => f.rule.name, wide: true },
   { key: "strength", name: "How sure", width: "15%", value: f => f.order, sorted: f => `${f.level} ${f.strength.name}` },
   { key: "variable", name: "Variables", width: "15%", value: f => f.variables.join(", "), wide: true },
   { key: "file", name: "Where", width: "18%", value: f => place(f.site), wide: true },
-  { key: "count", name: "Seen", width: "8%", value: f => f.count, number: true },
+  { key: "count", name: "Seen", width: "8%", value: f => f.count, number: true, wide: true },
 ];
 
 function chosen() {
