@@ -6,18 +6,15 @@ use atomvet_check::Config;
 use atomvet_report::Format;
 use atomvet_report::model::{self, Entry, Report};
 use atomvet_trace::wellformed::Discipline;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::examine::{Examined, Instances, Options, Serial, Verify, Wanted, examine};
-use crate::output::Output;
 use crate::pipeline::{Partial, Pass};
 use crate::predicted::{self, Predicting};
-use crate::report::{Destination, Naming, format_named};
+use crate::report::{Destination, formats};
 use crate::spec::Spec;
 use crate::spool::{Again, called};
 use crate::status::Status;
-use crate::visible::visible;
-use crate::{algorithms, json, say, text, traces};
+use crate::{algorithms, json, say, traces};
 
 /// How traces are understood, whatever is done with them.
 #[derive(clap::Args, Debug, Clone, Copy)]
@@ -73,14 +70,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     understanding: Understanding,
     /// For people (text, html), for programs (json) or for other tools; may be given several times, with -o
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = shown(), help_heading = "What is shown")]
-    format: Vec<Shown>,
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(), help_heading = "What is shown")]
+    format: Vec<Format>,
     /// One finding per violating block instance instead of one per mistake with a count
     #[arg(long, help_heading = "What is shown")]
     all_instances: bool,
-    /// Show so many findings in detail (text only)
-    #[arg(long, value_name = "N", default_value_t = 20, help_heading = "What is shown")]
-    max_findings: usize,
     /// Have an independent verifier confirm every witness and serial order that is shown
     #[arg(long, help_heading = "What is shown")]
     verify: bool,
@@ -91,21 +85,6 @@ pub(crate) struct Args {
     destination: Destination,
 }
 
-/// How a report is shown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Shown {
-    /// For people, on a terminal.
-    Text,
-    /// As a rendering of the JSON contract.
-    As(Format),
-}
-
-fn shown() -> impl TypedValueParser<Value = Shown> {
-    let names = Format::ALL.iter().map(|format| format.name());
-    PossibleValuesParser::new(["text"].into_iter().chain(names))
-        .map(|name| format_named(&name).map_or(Shown::Text, Shown::As))
-}
-
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let mut algorithms = algorithms::select(&args.algo)?;
@@ -114,19 +93,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     }
     let spec = args.spec.as_deref().map(Spec::read).transpose()?;
     let inputs: Vec<&Path> = args.traces.iter().chain(&args.spec).map(PathBuf::as_path).collect();
-    let as_text = args.format.contains(&Shown::Text);
-    let formats: Vec<Format> = args
-        .format
-        .iter()
-        .filter_map(|shown| if let Shown::As(format) = shown { Some(*format) } else { None })
-        .collect();
     args.destination.check()?;
-    // Text among several goes to standard output, where people are; alone, it goes where -o says.
-    let text_file = args.destination.file().filter(|_| formats.is_empty());
-    let text_output = as_text.then(|| Output::create(text_file, &inputs)).transpose()?;
-    let naming = if as_text { Naming::Endings } else { Naming::AsGiven };
-    let outputs =
-        if formats.is_empty() { Vec::new() } else { args.destination.open(&formats, naming, &inputs)? };
+    let outputs = args.destination.open(&args.format, &inputs)?;
     if let Some(directory) = &args.schedules {
         predicted::make_directory(directory)?;
     }
@@ -136,34 +104,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         discipline: args.understanding.discipline(),
         spec: spec.as_ref(),
         instances: if args.all_instances { Instances::All } else { Instances::Folded },
-        witnesses: if formats.is_empty() { Wanted::Shown(args.max_findings) } else { Wanted::All },
+        witnesses: Wanted::All,
         verify: if args.verify { Verify::Yes } else { Verify::No },
         serial_order: if args.serial_order { Serial::Yes } else { Serial::No },
         predicting: Predicting { steps: args.budget * 1_000_000, schedules: args.schedules.clone() },
     };
     let (entries, status) = traces::each(&args.traces, Again::Yes, |source| {
         let examined = examine(source, &options)?;
-        let mut text = String::new();
-        if as_text {
-            text = text::report(&examined, args.max_findings);
-            if args.traces.len() > 1 {
-                text.insert_str(0, &format!("== {} ==\n\n", visible(called(&examined.trace))));
-            }
-        }
-        let entry = (!formats.is_empty()).then(|| json::trace(&examined, spec.as_ref()));
-        Ok(((text, entry), judge(&examined, spec.as_ref())))
+        Ok((json::trace(&examined, spec.as_ref()), judge(&examined, spec.as_ref())))
     });
-    if let Some(output) = text_output {
-        output.write_all_of(&traces::texts(&entries, |(text, _)| text.clone()))?;
-    }
-    if !formats.is_empty() {
-        let traces = entries.into_iter().filter_map(|entry| match entry {
-            Entry::Whole((_, trace)) => trace.map(Entry::Whole),
-            Entry::Failed(failed) => Some(Entry::Failed(failed)),
-        });
-        let report = Report { schema: model::SCHEMA.to_owned(), traces: traces.collect() };
-        args.destination.write(&report, outputs)?;
-    }
+    let report = Report { schema: model::SCHEMA.to_owned(), traces: entries, set_aside: None };
+    // What could not be read was told already; a program is told again.
+    let is_told = |format: Format| format == Format::Text && report.traces.iter().all(Entry::is_failed);
+    let outputs = outputs.into_iter().filter(|(format, _)| !is_told(*format)).collect();
+    args.destination.write(&report, outputs)?;
     Ok(status)
 }
 

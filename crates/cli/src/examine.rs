@@ -16,12 +16,13 @@ use atomvet_check::verify;
 use atomvet_check::witness::{Explanation, SerialOrder};
 use atomvet_check::{Block, Config, Finding, Findings, Info, Stats};
 use atomvet_trace::wellformed::Discipline;
-use atomvet_trace::{Error, Event, EventId, Names, Op, SiteId};
+use atomvet_trace::{Error, Event, EventId, LockId, Names, Op, SiteId};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::meter::Meter;
 use crate::pipeline::{self, Pass, Reading, Until};
 use crate::predicted::{self, Foreseen, Predicting};
+use crate::refine::Entered;
 use crate::spec::Spec;
 use crate::spool::Source;
 use crate::why;
@@ -62,9 +63,7 @@ pub(crate) enum Instances {
 pub(crate) enum Wanted {
     /// None.
     None,
-    /// The first so many of each algorithm, for people.
-    Shown(usize),
-    /// All, for programs.
+    /// All.
     All,
 }
 
@@ -96,6 +95,8 @@ pub(crate) struct Examined {
     pub(crate) verdicts: Vec<Verdict>,
     /// The events of all witnesses.
     pub(crate) scene: Scene,
+    /// How often each block was entered.
+    pub(crate) entered: Entered,
     /// The serial order, if it was asked for.
     pub(crate) serial_order: Option<SerialResult>,
     /// Seconds for all of it.
@@ -118,13 +119,6 @@ pub(crate) struct Verdict {
     pub(crate) seconds: f64,
     /// Its own peak memory.
     pub(crate) peak_bytes: u64,
-}
-
-impl Verdict {
-    /// How many blocks it blames.
-    pub(crate) fn blocks_blamed(&self) -> u64 {
-        self.violations.iter().filter(|v| v.finding.block.is_some()).map(|v| v.finding.count).sum()
-    }
 }
 
 /// What the independent judge says; an error says what does not hold.
@@ -150,9 +144,23 @@ pub(crate) struct SerialResult {
     pub(crate) judgement: Option<Judgement>,
 }
 
-/// What the events of witnesses are, and in which outermost block.
+/// What the events of witnesses are, and in which outermost block; and what comes before each of them in that block.
 #[derive(Default)]
-pub(crate) struct Scene(pub(crate) BTreeMap<EventId, (Event, Option<Block>)>);
+pub(crate) struct Scene(
+    pub(crate) BTreeMap<EventId, (Event, Option<Block>)>,
+    pub(crate) HashMap<EventId, Before>,
+);
+
+/// What comes before an event in its outermost block.
+#[derive(Default)]
+pub(crate) struct Before {
+    /// How many events, the begin included.
+    pub(crate) number: u64,
+    /// The last few of them, without the begin.
+    pub(crate) last: Vec<(EventId, Event)>,
+    /// The locks that its thread alone holds there.
+    pub(crate) locks: Vec<LockId>,
+}
 
 impl Examined {
     /// Whether any algorithm found anything.
@@ -202,10 +210,12 @@ pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Exam
         .collect();
     let mut serial =
         (options.serial_order == Serial::Yes).then(|| (SerialOrder::new(&options.config), Vec::new()));
+    let mut entered = Entered::default();
     let mut pass = pipeline::run(source, reading, |slice| {
         for checker in &mut running {
             checker.take(slice);
         }
+        entered.count(slice.events);
         if let Some((order, kept)) = &mut serial {
             order.events(slice.first, slice.events);
             kept.extend_from_slice(slice.events);
@@ -217,7 +227,7 @@ pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Exam
     let scene = why::explain(source, options, &mut pass, &mut verdicts)?;
     predicted::schedules(source, options, &pass, &mut verdicts)?;
     let seconds = started.elapsed().as_secs_f64();
-    Ok(Examined { trace: source.given.clone(), pass, verdicts, scene, serial_order, seconds })
+    Ok(Examined { trace: source.given.clone(), pass, verdicts, scene, entered, serial_order, seconds })
 }
 
 /// A checker at work.

@@ -1,11 +1,13 @@
 //! From what was found to the JSON contract, whose types are in `atomvet_report::model`.
 
+use std::collections::HashMap;
+
 use atomvet_check::Block;
 use atomvet_check::Kind;
 use atomvet_check::witness::{Because, Step, Touch, Witness};
 use atomvet_report::model;
 use atomvet_trace::wellformed::Repair;
-use atomvet_trace::{Error, ErrorKind, EventId, Names, Place, RegionId};
+use atomvet_trace::{Error, ErrorKind, Event, EventId, Names, Place, RegionId};
 
 use crate::examine::{Examined, Scene, Verdict, Violation, site, word};
 use crate::pipeline::Pass;
@@ -98,8 +100,10 @@ pub(crate) fn trace(examined: &Examined, spec: Option<&Spec>) -> model::Trace {
     model::Trace {
         trace: examined.trace.clone(),
         coverage: coverage(&examined.pass),
+        program: None,
         seconds: examined.seconds,
         unused_spec: spec.map(|spec| unused(spec, &examined.pass.used)),
+        entered: entered(examined),
         checkers: examined.verdicts.iter().map(|verdict| checker(verdict, examined)).collect(),
         serial_order: serial.map(|serial| {
             let order = serial.order.as_ref()?;
@@ -107,6 +111,33 @@ pub(crate) fn trace(examined: &Examined, spec: Option<&Spec>) -> model::Trace {
         }),
         serial_order_verified: serial.and_then(|s| s.judgement.as_ref()).map(Result::is_ok),
     }
+}
+
+/// The blocks that were entered, and what was found about each.
+fn entered(examined: &Examined) -> Vec<model::Entered> {
+    let names = &examined.pass.names;
+    let mut found: HashMap<String, (u64, u64)> = HashMap::new();
+    for verdict in &examined.verdicts {
+        let mut here: HashMap<String, (u64, u64)> = HashMap::new();
+        for finding in verdict.violations.iter().map(|violation| &violation.finding) {
+            if let Some(block) = finding.block {
+                here.entry(names.block(block.region, block.site)).or_default().0 += finding.count;
+            }
+        }
+        for prediction in verdict.foreseen.violations.iter().map(|foreboding| &foreboding.prediction) {
+            let block = prediction.patterns.first().map_or(prediction.transaction, |pattern| pattern.block);
+            here.entry(names.block(block.region, block.site)).or_default().1 += prediction.count;
+        }
+        for (name, (violated, predicted)) in here {
+            let most = found.entry(name).or_default();
+            *most = (most.0.max(violated), most.1.max(predicted));
+        }
+    }
+    let blocks = examined.entered.by_name(names).into_iter().map(|(block, executions)| {
+        let (violated, predicted) = found.get(&block).copied().unwrap_or_default();
+        model::Entered { block, executions, violated, predicted }
+    });
+    blocks.collect()
 }
 
 /// The entries of a specification that no block had.
@@ -164,6 +195,8 @@ fn violation(violation: &Violation, names: &Names, scene: &Scene) -> model::Viol
         verify_error,
         fingerprint: format!("{:016x}", violation.fingerprint),
         count: finding.count,
+        suppression: None,
+        idiom: None,
     }
 }
 
@@ -178,18 +211,45 @@ fn events(violation: &Violation, names: &Names, scene: &Scene) -> Vec<model::Sce
     wanted.extend([finding.transaction.begin, finding.event.at]);
     wanted.sort_unstable();
     wanted.dedup();
-    let told = wanted.into_iter().filter_map(|at| {
-        let &(event, outermost) = scene.0.get(&at)?;
-        Some(model::SceneEvent {
+    let mut told: Vec<model::SceneEvent> = Vec::new();
+    // The last event listed of each block, with how many events of the block come before it.
+    let mut listed: HashMap<EventId, (EventId, u64)> = HashMap::new();
+    for at in wanted {
+        let Some(&(event, outermost)) = scene.0.get(&at) else { continue };
+        let (mut skipped, mut before) = (0, Vec::new());
+        if let (Some(block), Some(known)) = (outermost, scene.1.get(&at)) {
+            let (last, number) = listed.insert(block.begin, (at, known.number)).unwrap_or((block.begin, 0));
+            skipped = known.number.saturating_sub(number + 1);
+            let since = known.last.iter().filter(|(local, _)| *local > last);
+            before = since.map(|&(local, event)| local_event(local, event, names)).collect();
+        }
+        told.push(model::SceneEvent {
             event: at.0,
             thread: names.threads.get(event.thread).to_owned(),
             op: word(event.op).to_owned(),
             on: event.op.target_name(names).map(str::to_owned),
             site: site(names, event.site).map(str::to_owned),
             block: outermost.map(|b| block(b, names)),
-        })
-    });
-    told.collect()
+            locks: locks(scene, at, names),
+            skipped,
+            before,
+        });
+    }
+    told
+}
+
+fn locks(scene: &Scene, at: EventId, names: &Names) -> Vec<String> {
+    let held = scene.1.get(&at).into_iter().flat_map(|before| &before.locks);
+    held.map(|&lock| names.locks.get(lock).to_owned()).collect()
+}
+
+fn local_event(at: EventId, event: Event, names: &Names) -> model::LocalEvent {
+    model::LocalEvent {
+        event: at.0,
+        op: word(event.op).to_owned(),
+        on: event.op.target_name(names).map(str::to_owned),
+        site: site(names, event.site).map(str::to_owned),
+    }
 }
 
 /// What is known of a block.
@@ -242,7 +302,7 @@ pub(crate) fn on(because: Because, names: &Names) -> &str {
     }
 }
 
-fn transaction(at: u64, event: atomvet_trace::Event, names: &Names) -> model::Transaction {
+fn transaction(at: u64, event: Event, names: &Names) -> model::Transaction {
     let label = match event.op {
         atomvet_trace::Op::Begin(region) if region != RegionId::NONE => {
             Some(names.regions.get(region).to_owned())

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, bail};
 
 use crate::interrupt;
+use crate::text::Onto;
 
 /// A result being written.
 pub(crate) struct Output {
@@ -29,6 +30,14 @@ impl Output {
     /// What errors call it.
     pub(crate) fn shown(&self) -> &str {
         &self.shown
+    }
+
+    /// Whether people may be looking.
+    pub(crate) fn onto(&self) -> Onto {
+        match self.to {
+            To::Stdout(_) => Onto::Stdout,
+            To::Device(_) | To::Temporary(..) => Onto::File,
+        }
     }
 
     /// Standard output.

@@ -6,7 +6,6 @@
 //! ```
 
 pub(crate) mod json;
-pub(crate) mod text;
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -238,7 +237,6 @@ pub(crate) fn schedules(
 ) -> Result<(), atomvet_trace::Error> {
     let shown = match options.witnesses {
         Wanted::None => 0,
-        Wanted::Shown(number) => number,
         Wanted::All => usize::MAX,
     };
     let wanted = verdicts.iter().flat_map(|verdict| verdict.foreseen.violations.iter().take(shown));

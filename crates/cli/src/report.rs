@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, bail};
 use atomvet_report::model::{self, Report};
 use atomvet_report::sources::Sources;
-use atomvet_report::{Format, render};
+use atomvet_report::{Format, render, text};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::output::Output;
 use crate::spool::called;
 use crate::status::Status;
+use crate::text::Looks;
 
 /// Options of `report`.
 #[derive(clap::Args, Debug)]
@@ -26,43 +27,32 @@ pub(crate) struct Args {
     destination: Destination,
 }
 
-/// Where renderings go, and where source text comes from.
+/// Where renderings go, where source text comes from, and how text looks.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Destination {
     /// Write to this file; with several formats, to this name with .json, .html, .sarif, .junit.xml, .dot or
-    /// .perfetto.json behind
+    /// .perfetto.json behind (text then goes to standard output)
     #[arg(short, value_name = "FILE", help_heading = "What is shown")]
     output: Option<PathBuf>,
-    /// Take source excerpts (html) and relative paths (sarif) from files below this directory, and no others; may be
+    /// Take source excerpts (text, html) and relative paths (sarif) from files below this directory, and no others; may be
     /// given several times [default: the working directory]
     #[arg(long, value_name = "DIR", help_heading = "What is shown")]
     source_root: Vec<PathBuf>,
-}
-
-/// What `-o` means for a single format.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Naming {
-    /// The name of the file.
-    AsGiven,
-    /// What stands before the format's ending, because there is text besides.
-    Endings,
+    #[command(flatten)]
+    looks: Looks,
 }
 
 /// The formats by their names.
 pub(crate) fn formats() -> impl TypedValueParser<Value = Format> {
     let names = Format::ALL.iter().map(|format| format.name());
-    PossibleValuesParser::new(names).try_map(|name| format_named(&name).ok_or("is no format"))
-}
-
-/// A format by its name.
-pub(crate) fn format_named(name: &str) -> Option<Format> {
-    Format::ALL.iter().copied().find(|format| format.name() == name)
+    let named = |name: &str| Format::ALL.iter().copied().find(|format| format.name() == name);
+    PossibleValuesParser::new(names).try_map(move |name| named(&name).ok_or("is no format"))
 }
 
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     args.destination.check()?;
-    let outputs = args.destination.open(&args.format, Naming::AsGiven, &[args.findings.as_path()])?;
+    let outputs = args.destination.open(&args.format, &[args.findings.as_path()])?;
     let given = args.findings.to_string_lossy();
     let mut bytes = Vec::new();
     let read = if given == "-" {
@@ -78,20 +68,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
 }
 
 impl Destination {
-    /// Opens a file per format, or standard output for a single one. Nothing appears before it is whole.
-    pub(crate) fn open(
-        &self,
-        formats: &[Format],
-        naming: Naming,
-        inputs: &[&Path],
-    ) -> anyhow::Result<Vec<(Format, Output)>> {
+    /// Opens a file per format, or standard output for a single one. Text among several goes to standard output, where
+    /// people are. Nothing appears before it is whole.
+    pub(crate) fn open(&self, formats: &[Format], inputs: &[&Path]) -> anyhow::Result<Vec<(Format, Output)>> {
         let mut wanted: Vec<Format> = Vec::new();
         for &format in formats {
             if !wanted.contains(&format) {
                 wanted.push(format);
             }
         }
-        if let ([one], Naming::AsGiven) = (&wanted[..], naming) {
+        if let [one] = &wanted[..] {
             return Ok(vec![(*one, Output::create(self.output.as_deref(), inputs)?)]);
         }
         let base = self.output.as_ref().filter(|base| base.as_os_str() != "-");
@@ -101,6 +87,9 @@ impl Destination {
             );
         };
         let files = wanted.into_iter().map(|format| {
+            if format == Format::Text {
+                return Ok((format, Output::stdout()));
+            }
             let mut name = base.clone().into_os_string();
             name.push(format!(".{}", format.extension()));
             Ok((format, Output::create(Some(Path::new(&name)), inputs)?))
@@ -108,17 +97,16 @@ impl Destination {
         files.collect()
     }
 
-    /// The file that `-o` names.
-    pub(crate) fn file(&self) -> Option<&Path> {
-        self.output.as_deref()
-    }
-
     /// Renders a report into each of the files.
     pub(crate) fn write(&self, report: &Report, outputs: Vec<(Format, Output)>) -> anyhow::Result<()> {
         let here = [PathBuf::from(".")];
         let mut sources = Sources::below(if self.source_root.is_empty() { &here } else { &self.source_root });
         for (format, output) in outputs {
-            output.write_all_of(&render(report, format, &mut sources))?;
+            let rendered = match format {
+                Format::Text => text::render(report, &mut sources, &self.looks.options(output.onto())),
+                other => render(report, other, &mut sources),
+            };
+            output.write_all_of(&rendered)?;
         }
         Ok(())
     }

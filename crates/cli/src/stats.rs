@@ -75,9 +75,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     });
     let report = match args.format {
         Format::Text => traces::texts(&entries, text),
-        Format::Json => {
-            model::write(&model::Report { schema: "atomvet-stats/1".to_owned(), traces: entries })
-        }
+        Format::Json => model::write(&model::Report {
+            schema: "atomvet-stats/1".to_owned(),
+            traces: entries,
+            set_aside: None,
+        }),
     };
     output.write_all_of(&report)?;
     Ok(status)

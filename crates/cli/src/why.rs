@@ -9,9 +9,9 @@ use std::ops::ControlFlow;
 use atomvet_check::verify::Verifier;
 use atomvet_check::witness::{Explanation, Replay, Request, Witness};
 use atomvet_check::{Blame, Block, Finding, Info};
-use atomvet_trace::{Error, ErrorKind, Event, EventId, Op, Place};
+use atomvet_trace::{Error, ErrorKind, Event, EventId, LockId, Mode, Op, Place};
 
-use crate::examine::{Judgement, Options, Scene, Verdict, Verify, Wanted};
+use crate::examine::{Before, Judgement, Options, Scene, Verdict, Verify, Wanted};
 use crate::interrupt;
 use crate::pipeline::{self, Interrupted, Partial, Pass, Reading, Until};
 use crate::spool::Source;
@@ -25,7 +25,6 @@ pub(crate) fn explain(
 ) -> Result<Scene, Error> {
     let shown = match options.witnesses {
         Wanted::None => 0,
-        Wanted::Shown(number) => number,
         Wanted::All => usize::MAX,
     };
     let mut requests = Requests::default();
@@ -150,13 +149,40 @@ fn changed_error(file: &str, expected: u64) -> Error {
     }
 }
 
+/// So many of the events before one of a witness are told, for drawings that unfold them.
+const LAST: usize = 6;
+/// They are told for so many events of witnesses, not to make reports of thousands of findings twice as long.
+const MOST_TOLD: usize = 2_000;
+
 /// Collects what witnesses speak of.
 struct Stage {
     wanted: Vec<EventId>,
     next: usize,
-    /// Per thread, its outermost block and how many are open.
-    open: Vec<(Option<Block>, u32)>,
+    open: Vec<Open>,
     scene: Scene,
+}
+
+/// The outermost block of a thread.
+#[derive(Default, Clone)]
+struct Open {
+    outermost: Option<Block>,
+    /// How many blocks are open.
+    depth: u32,
+    /// Events of the block so far.
+    number: u64,
+    /// The locks that the thread alone holds, in the order in which it took them.
+    held: Vec<LockId>,
+    /// Its last events, in a ring, where event `n` of the block has the place `n % LAST`; the begin is event 0.
+    last: [Option<(EventId, Event)>; LAST],
+}
+
+impl Open {
+    /// What came before the event at hand.
+    fn before(&self, told: usize) -> Before {
+        let known = self.number.saturating_sub(1).min(if told < MOST_TOLD { LAST as u64 } else { 0 });
+        let last = (self.number - known..self.number).filter_map(|n| self.last[n as usize % LAST]);
+        Before { number: self.number, last: last.collect(), locks: self.held.clone() }
+    }
 }
 
 impl Stage {
@@ -175,23 +201,34 @@ impl Stage {
         for (at, &event) in (first.0..).map(EventId).zip(events) {
             let thread = event.thread.index();
             if thread >= self.open.len() {
-                self.open.resize(thread + 1, (None, 0));
+                self.open.resize(thread + 1, Open::default());
             }
-            let (outermost, depth) = &mut self.open[thread];
+            let open = &mut self.open[thread];
             if let Op::Begin(region) = event.op {
-                if *depth == 0 {
-                    *outermost = Some(Block { begin: at, thread: event.thread, region, site: event.site });
+                if open.depth == 0 {
+                    let block = Block { begin: at, thread: event.thread, region, site: event.site };
+                    (open.outermost, open.number) = (Some(block), 0);
                 }
-                *depth += 1;
+                open.depth += 1;
             }
             if self.wanted.get(self.next) == Some(&at) {
-                self.scene.0.insert(at, (event, *outermost));
+                self.scene.0.insert(at, (event, open.outermost));
+                self.scene.1.insert(at, open.before(self.scene.1.len()));
                 self.next += 1;
             }
+            match event.op {
+                Op::Acquire(lock, Mode::Exclusive) => open.held.push(lock),
+                Op::Release(lock, Mode::Exclusive) => open.held.retain(|held| *held != lock),
+                _ => {}
+            }
+            if open.outermost.is_some() && event.op != Op::Skip {
+                open.last[open.number as usize % LAST] = Some((at, event));
+                open.number += 1;
+            }
             if event.op == Op::End {
-                *depth = depth.saturating_sub(1);
-                if *depth == 0 {
-                    *outermost = None;
+                open.depth = open.depth.saturating_sub(1);
+                if open.depth == 0 {
+                    (open.outermost, open.number) = (None, 0);
                 }
             }
         }

@@ -3,18 +3,20 @@
 
 use std::collections::HashMap;
 
-use crate::finding::Finding;
-use crate::model::{Checker, Coverage, Entry, Report, Trace};
+use crate::finding::{Aside, AsideKind, Finding};
+use crate::model::{Checker, Coverage, Entered, Entry, Idiom, Report, Suppression, Trace};
 use crate::words::short;
 use crate::{observed, predicted};
 
 /// What a report says.
 #[derive(Debug)]
 pub struct Digest {
-    /// One per fingerprint, the gravest first, otherwise in the order of the report.
+    /// One per fingerprint, the gravest first and what was set aside last, otherwise in the order of the report.
     pub findings: Vec<Finding>,
     /// One per trace, in the order of the report.
     pub traces: Vec<Summary>,
+    /// What is to be said about the report as a whole: suppressions that nobody needed, and the like.
+    pub remarks: Vec<String>,
 }
 
 /// What is to be said about a trace besides its findings.
@@ -32,6 +34,17 @@ pub struct Summary {
     pub verdicts: Vec<(String, String)>,
     /// All passes together.
     pub seconds: f64,
+    /// Blocks that were entered and about which nothing was found.
+    pub clean: Vec<Clean>,
+}
+
+/// A block about which nothing was found.
+#[derive(Debug)]
+pub struct Clean {
+    /// Safe to show.
+    pub name: String,
+    /// How often it was entered.
+    pub executions: u64,
 }
 
 impl Digest {
@@ -55,14 +68,69 @@ impl Digest {
                     warnings: Vec::new(),
                     verdicts: Vec::new(),
                     seconds: 0.0,
+                    clean: Vec::new(),
                 }),
             }
         }
         let mut findings = fold.findings;
-        findings.sort_by_key(|finding| (finding.level, rank(&finding.strength)));
-        Digest { findings, traces }
+        findings.sort_by_key(|finding| {
+            (finding.aside.as_ref().map(|aside| aside.kind), finding.level, rank(&finding.strength))
+        });
+        for finding in &mut findings {
+            finding.counts &= finding.aside.is_none();
+        }
+        Digest { findings, traces, remarks: remarks(report) }
+    }
+
+    /// How many findings are shown as such, and how many are set aside.
+    pub fn numbers(&self) -> (usize, usize) {
+        let aside = self.findings.iter().filter(|finding| finding.aside.is_some()).count();
+        (self.findings.len() - aside, aside)
     }
 }
+
+/// So many entries of a list are named in a sentence.
+const MOST_NAMED: usize = 20;
+
+fn remarks(report: &Report) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let Some(aside) = &report.set_aside else { return remarks };
+    for unused in aside.unused_suppressions.iter().take(MOST_NAMED) {
+        remarks.push(format!(
+            "no finding needed the suppression at {} ({}): {}",
+            short(&unused.at),
+            short(&unused.what),
+            short(&unused.reason)
+        ));
+    }
+    let more = aside.unused_suppressions.len().saturating_sub(MOST_NAMED);
+    if more > 0 {
+        remarks.push(format!("no finding needed {more} other suppressions"));
+    }
+    if aside.baseline_not_found > 0 {
+        remarks.push(format!("{} of the baseline were not found this time", aside.baseline_not_found));
+    }
+    remarks
+}
+
+fn aside(suppression: Option<&Suppression>, idiom: Option<&Idiom>) -> Option<Aside> {
+    match (suppression, idiom) {
+        (Some(said), _) => Some(Aside {
+            kind: if said.by == "baseline" { AsideKind::Known } else { AsideKind::Suppressed },
+            by: short(&said.by),
+            reason: crate::visible::visible_within(&said.reason, LONGEST_REASON),
+        }),
+        (None, Some(idiom)) => Some(Aside {
+            kind: AsideKind::Benign,
+            by: short(&idiom.name),
+            reason: crate::visible::visible_within(&idiom.meaning, LONGEST_REASON),
+        }),
+        (None, None) => None,
+    }
+}
+
+/// Reasons are sentences, so they may be longer than names.
+const LONGEST_REASON: usize = 400;
 
 /// Within a level, what is surer comes first.
 fn rank(strength: &str) -> usize {
@@ -81,20 +149,29 @@ struct Fold {
 impl Fold {
     fn checker(&mut self, checker: &Checker, trace: usize) {
         let mut counted: HashMap<usize, u64> = HashMap::new();
-        let mut add = |finding: Finding| {
+        let mut add = |finding: Finding, aside: Option<Aside>| {
             let count = finding.count;
-            *counted.entry(self.add(finding)).or_default() += count;
+            *counted.entry(self.add(Finding { aside, ..finding })).or_default() += count;
         };
         match checker {
             Checker::Observed(checker) => {
-                let violations = checker.violations.iter();
-                violations.for_each(|violation| add(observed::finding(violation, &checker.name, trace)));
+                for found in &checker.violations {
+                    let aside = aside(found.suppression.as_ref(), found.idiom.as_ref());
+                    add(observed::finding(found, &checker.name, trace), aside);
+                }
             }
             Checker::Predictive(checker) => {
                 let name = &checker.name;
-                checker.violations.iter().for_each(|found| add(predicted::violation(found, name, trace)));
-                checker.deadlocks.iter().for_each(|found| add(predicted::deadlock(found, name, trace)));
-                checker.races.iter().for_each(|found| add(predicted::race(found, name, trace)));
+                for found in &checker.violations {
+                    let aside = aside(found.suppression.as_ref(), found.idiom.as_ref());
+                    add(predicted::violation(found, name, trace), aside);
+                }
+                for found in &checker.deadlocks {
+                    add(predicted::deadlock(found, name, trace), aside(found.suppression.as_ref(), None));
+                }
+                for found in &checker.races {
+                    add(predicted::race(found, name, trace), aside(found.suppression.as_ref(), None));
+                }
             }
         }
         for (finding, count) in counted {
@@ -121,11 +198,22 @@ impl Fold {
                 known.checkers.push(checker.clone());
             }
         }
+        // A second entry of one algorithm and trace is another instance; another algorithm's may be the same one.
+        if known.checkers.first() == finding.checkers.first() && known.traces.last() == finding.traces.first()
+        {
+            known.instances.append(&mut finding.instances);
+        }
+        // What counts anywhere counts.
+        if finding.aside.is_none() {
+            known.aside = None;
+        }
+        let aside = known.aside.clone();
         // The surer of two tells the story, and one with a story before one without.
         let told = |finding: &Finding| (finding.level, rank(&finding.strength), finding.reasons.is_empty());
         if told(&finding) < told(known) {
             let (traces, checkers) = (std::mem::take(&mut known.traces), std::mem::take(&mut known.checkers));
-            *known = Finding { count: known.count, traces, checkers, ..finding };
+            let instances = std::mem::take(&mut known.instances);
+            *known = Finding { count: known.count, traces, checkers, instances, aside, ..finding };
         }
         position
     }
@@ -179,7 +267,16 @@ fn summary(trace: &Trace) -> Summary {
         warnings,
         verdicts: verdicts.collect(),
         seconds: trace.seconds,
+        clean: trace.entered.iter().filter(|block| block.is_clean()).map(clean).collect(),
     }
+}
+
+fn clean(block: &Entered) -> Clean {
+    let name = match block.block.strip_prefix('@') {
+        Some(site) => format!("the block at {}", short(site)),
+        None => short(&block.block),
+    };
+    Clean { name, executions: block.executions }
 }
 
 fn verdict_on_trace(first_cycle: Option<u64>) -> String {

@@ -1,6 +1,7 @@
 //! A finding as every rendering shows it: in words, and as a drawing that is still data.
 
 use crate::rules::Rule;
+use crate::words::short;
 
 /// How much a finding matters, the gravest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -24,8 +25,10 @@ pub struct Finding {
     pub strength: String,
     /// How much it matters.
     pub level: Level,
-    /// Whether it makes a check fail. (A data race does not.)
+    /// Whether it makes a check fail. (A data race does not, nor does what is set aside.)
     pub counts: bool,
+    /// Why it does not count, if it was set aside.
+    pub aside: Option<Aside>,
     /// `deposit is not atomic`.
     pub title: String,
     /// The block, or the locks or variable that it is about.
@@ -52,9 +55,78 @@ pub struct Finding {
     pub variables: Vec<String>,
     /// What happened, as a drawing.
     pub scene: Scene,
+    /// The instance of the block that is shown; none for what is not about a block.
+    pub origin: Option<Origin>,
+    /// False for a caller that is violated by what it calls: a block inside it was violated by the same event.
+    pub innermost: bool,
+    /// Where each instance was completed, if all instances were asked for; else one of them.
+    pub instances: Vec<Origin>,
+}
+
+/// A moment of a thread.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Origin {
+    /// Safe to show.
+    pub thread: String,
+    /// The number of the event.
+    pub event: u64,
+}
+
+/// Why a finding does not count.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Aside {
+    /// Who said so.
+    pub kind: AsideKind,
+    /// Where that is said, or the name of the idiom; safe to show.
+    pub by: String,
+    /// Why; safe to show.
+    pub reason: String,
+}
+
+/// Who said that a finding does not count.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum AsideKind {
+    /// A suppression of the configuration.
+    Suppressed,
+    /// The baseline.
+    Known,
+    /// An idiom.
+    Benign,
+}
+
+impl AsideKind {
+    /// In a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            AsideKind::Suppressed => "suppressed",
+            AsideKind::Known => "in the baseline",
+            AsideKind::Benign => "benign",
+        }
+    }
+}
+
+impl Aside {
+    /// In a line: `suppressed by atomvet.toml:12: a hint only`.
+    pub fn line(&self) -> String {
+        let mut line = match self.kind {
+            AsideKind::Suppressed => format!("suppressed by {}", self.by),
+            AsideKind::Known => "in the baseline".to_owned(),
+            AsideKind::Benign => format!("benign by the idiom {}", self.by),
+        };
+        if !self.reason.is_empty() {
+            line.push_str(": ");
+            line.push_str(&self.reason);
+        }
+        line
+    }
 }
 
 impl Finding {
+    /// Whether its arrows say that one of two events comes first. Nothing orders those of a data race.
+    pub fn is_ordered(&self) -> bool {
+        self.rule.id != "data-race"
+    }
+
     /// The files that its events are in, each once.
     pub fn files(&self) -> Vec<&str> {
         let mut files: Vec<&str> = Vec::new();
@@ -74,6 +146,7 @@ impl Finding {
         lines.extend(Some(self.conclusion.clone()).filter(|text| !text.is_empty()));
         lines.push(format!("remedy: {}", self.remedy));
         lines.extend(self.notes.iter().cloned());
+        lines.extend(self.aside.as_ref().map(Aside::line));
         lines.push(format!("fingerprint {}", self.fingerprint));
         lines
     }
@@ -106,7 +179,7 @@ impl Site {
         }
         let place = place.filter(|(file, _)| !file.trim().is_empty() && file.len() <= LONGEST_PATH);
         let (file, line) = place.unzip();
-        Site { shown: crate::words::short(text), file, line: line.flatten() }
+        Site { shown: short(text), file, line: line.flatten() }
     }
 }
 
@@ -121,6 +194,30 @@ pub struct Scene {
     pub bars: Vec<Bar>,
     /// What orders the events.
     pub arrows: Vec<Arrow>,
+    /// Events that play no part, by the row that they come before.
+    pub folds: Vec<Fold>,
+}
+
+/// Events of a block that play no part.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fold {
+    /// They come before this row, which is of the same block.
+    pub row: usize,
+    /// How many there are.
+    pub number: u64,
+    /// Some of them, from the earliest to the latest.
+    pub events: Vec<Local>,
+}
+
+/// An event that plays no part.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Local {
+    /// Its number in the trace.
+    pub event: u64,
+    /// In words.
+    pub what: String,
+    /// Where; safe to show.
+    pub site: Option<String>,
 }
 
 /// An event.
@@ -173,7 +270,7 @@ pub struct Arrow {
 impl Scene {
     /// The column of a thread.
     pub(crate) fn column(&mut self, thread: &str) -> usize {
-        let name = crate::words::short(thread);
+        let name = short(thread);
         self.threads.iter().position(|known| *known == name).unwrap_or_else(|| {
             self.threads.push(name);
             self.threads.len() - 1

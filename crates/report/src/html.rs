@@ -5,17 +5,15 @@
 //! quick to open; large data is compressed, and the browser unpacks it. The script puts text into the page as text, never as markup, and the data block cannot end early
 //! because it has no `<`; so names from a trace cannot become anything else. Without scripts the page is a plain list.
 
-use std::collections::{BTreeMap, HashMap};
+mod data;
+
 use std::fmt::Write;
 use std::io::Write as _;
 
-use serde::Serialize;
-use serde_json::Value;
-
+use self::data::{Data, script_safe};
 use crate::digest::Digest;
-use crate::finding::{Finding, Level, Site};
-use crate::rules;
 use crate::sources::Sources;
+use crate::words::capitalised;
 
 /// Data up to this size is written as it is, so that people can search in it; more is compressed.
 const MOST_PLAIN_DATA: usize = 1_000_000;
@@ -24,12 +22,8 @@ const MOST_DATA: usize = 4_300_000;
 /// Once the data, not compressed, is larger, further findings come without details. Those that are known by name only may
 /// take a fifth besides; what is more is only counted. A browser takes this much without effort.
 const MOST_DETAILS: usize = 24_000_000;
-/// Source text in bytes.
-const MOST_SOURCE: usize = 400_000;
 /// Findings in the plain list for browsers without scripts.
 const MOST_PLAIN: usize = 100;
-/// Lines of source around an event.
-const AROUND: u32 = 2;
 
 /// Writing to a string does not fail.
 macro_rules! put {
@@ -39,32 +33,49 @@ macro_rules! put {
 /// The report as a page.
 pub fn render(digest: &Digest, sources: &mut Sources) -> String {
     let (data, element) = data(digest, sources);
-    let total = digest.findings.len();
+    let (counting, aside) = digest.numbers();
     let mut text = String::new();
-    let heading = match total {
+    let mut heading = match counting {
         0 => "No findings".to_owned(),
         1 => "1 finding".to_owned(),
-        total => format!("{} findings", grouped(total)),
+        number => format!("{} findings", grouped(number)),
     };
+    if aside > 0 {
+        let _ = write!(heading, ", and {} set aside", grouped(aside));
+    }
     text.push_str("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     text.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n");
     text.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     put!(text, "<title>atomvet: {heading}</title>");
     put!(text, "<style>{}</style>\n</head>\n<body>", include_str!("html/style.css").trim_end());
+    text.push_str("<a class=\"skip\" href=\"#findings\">Skip to the findings</a>\n");
     put!(text, "<header><h1>atomvet: {heading}</h1>");
     for trace in &digest.traces {
         summary(&mut text, trace);
     }
+    for remark in &digest.remarks {
+        put!(text, "<p class=\"figures\">{}.</p>", escaped(&capitalised(remark)));
+    }
     text.push_str(HOW_TO_READ);
     text.push_str("</header>\n<main>\n");
-    if total == 0 {
+    if counting == 0 {
         let observed = digest.traces.iter().all(|trace| trace.error.is_none() && trace.warnings.is_empty());
         if observed {
-            put!(text, "<p class=\"good\">Every block that was checked is atomic in what was recorded.</p>");
+            put!(
+                text,
+                "<p class=\"good\">{}</p>",
+                if aside > 0 {
+                    "Nothing counts: all that was found is set aside."
+                } else {
+                    "Every block that was checked is atomic in what was recorded."
+                }
+            );
         }
     }
-    folded(&mut text, &data, total);
-    text.push_str("<section id=\"findings\" aria-label=\"Findings\"></section>\n<noscript>\n");
+    folded(&mut text, &data, digest.findings.len());
+    text.push_str(
+        "<section id=\"findings\" tabindex=\"-1\" aria-label=\"Findings\"></section>\n<noscript>\n",
+    );
     plain(&mut text, digest);
     text.push_str("</noscript>\n</main>\n");
     put!(
@@ -102,7 +113,10 @@ them.</p>\n\
 <p>Each finding shows such an interleaving. In the drawing every thread is a column and time runs down. A tinted panel is a block; the red \
 one is the block that is not atomic. A numbered arrow says that one event has to come before another, and the sentence \
 with the same number says why. The arrows leave the block and come back into it: whatever runs in between would have to run both \
-before and after the block, so no order of running them one after the other explains what is shown.</p>\n\
+before and after the block, so no order of running them one after the other explains what is shown. The graph below the drawing \
+has a box for each block, or thread, and the same arrows: they go round in a circle.</p>\n\
+<p>An arrow with two tips joins two accesses that nothing orders: a data race. Point at an event, or walk through the events with \
+the arrow keys, to see what it is.</p>\n\
 </details>\n";
 
 fn summary(text: &mut String, trace: &crate::digest::Summary) {
@@ -158,7 +172,8 @@ fn plain(text: &mut String, digest: &Digest) {
     for finding in digest.findings.iter().take(MOST_PLAIN) {
         put!(
             text,
-            "<li><strong>{}</strong> ({})<br>{}</li>",
+            "<li id=\"plain-{}\"><strong>{}</strong> ({})<br>{}</li>",
+            escaped(&finding.fingerprint),
             escaped(&finding.title),
             escaped(&finding.strength),
             finding.lines().iter().map(|line| escaped(line)).collect::<Vec<_>>().join("<br>")
@@ -168,255 +183,6 @@ fn plain(text: &mut String, digest: &Digest) {
     if digest.findings.len() > MOST_PLAIN {
         put!(text, "<p>And {} more.</p>", grouped(digest.findings.len() - MOST_PLAIN));
     }
-}
-
-/// What the script reads. Strings are indices into `strings`, places into `sites`; -1 is none.
-#[derive(Serialize)]
-struct Data {
-    strings: Vec<String>,
-    /// Shown text, file, line.
-    sites: Vec<(usize, i64, u32)>,
-    rules: Vec<Named>,
-    strengths: Vec<Named>,
-    traces: Vec<String>,
-    findings: Vec<Row>,
-    /// By file and line.
-    source: BTreeMap<usize, BTreeMap<u32, String>>,
-}
-
-#[derive(Serialize)]
-struct Named {
-    id: String,
-    name: String,
-    meaning: String,
-}
-
-/// A finding in the overview. The names are short because there may be thousands: fingerprint, title, rule, strength,
-/// level, subject, place, count, traces, algorithms, variables, files, details.
-#[derive(Serialize)]
-struct Row {
-    p: String,
-    t: usize,
-    r: usize,
-    s: usize,
-    l: u8,
-    u: usize,
-    w: i64,
-    k: u64,
-    x: Vec<usize>,
-    a: Vec<usize>,
-    v: Vec<usize>,
-    f: Vec<usize>,
-    d: Option<Details>,
-}
-
-/// Meaning, reasons, conclusion, remedy, notes; then the drawing: threads, rows, bars, arrows.
-#[derive(Serialize)]
-struct Details {
-    m: usize,
-    y: Vec<usize>,
-    c: i64,
-    h: usize,
-    n: Vec<usize>,
-    #[serde(rename = "T")]
-    threads: Vec<usize>,
-    /// Event, thread, words, operation, place, locks.
-    #[serde(rename = "R")]
-    rows: Vec<Vec<i64>>,
-    /// Thread, name, first row, last row, begins there, blamed.
-    #[serde(rename = "B")]
-    bars: Vec<[usize; 6]>,
-    /// From, to, label, reason.
-    #[serde(rename = "A")]
-    arrows: Vec<(usize, usize, usize, i64)>,
-}
-
-impl Data {
-    fn new(digest: &Digest, most: usize, sources: &mut Sources) -> Data {
-        let mut making = Making { most, ..Making::default() };
-        let rules = rules::all();
-        let mut strengths: Vec<Named> = Vec::new();
-        let mut findings = Vec::new();
-        for finding in &digest.findings {
-            if making.size > most + most / 5 {
-                break;
-            }
-            let strength =
-                strengths.iter().position(|known| known.name == finding.strength).unwrap_or_else(|| {
-                    let meaning = rules::strength_meaning(&finding.strength).to_owned();
-                    strengths.push(Named { id: String::new(), name: finding.strength.clone(), meaning });
-                    strengths.len() - 1
-                });
-            let rule = rules.iter().position(|rule| rule.id == finding.rule.id).unwrap_or(0);
-            findings.push(making.row(finding, rule, strength, sources));
-        }
-        let named = |rule: rules::Rule| Named {
-            id: rule.id,
-            name: rule.name.to_owned(),
-            meaning: rule.meaning.to_owned(),
-        };
-        Data {
-            strings: making.strings,
-            sites: making.sites,
-            rules: rules.into_iter().map(named).collect(),
-            strengths,
-            traces: digest.traces.iter().map(|trace| trace.name.clone()).collect(),
-            findings,
-            source: making.source,
-        }
-    }
-}
-
-/// The data so far.
-#[derive(Default)]
-struct Making {
-    strings: Vec<String>,
-    index: HashMap<String, usize>,
-    sites: Vec<(usize, i64, u32)>,
-    site_index: HashMap<String, usize>,
-    source: BTreeMap<usize, BTreeMap<u32, String>>,
-    source_size: usize,
-    /// About how long it is as JSON.
-    size: usize,
-    /// How long it may be.
-    most: usize,
-}
-
-impl Making {
-    fn string(&mut self, text: &str) -> usize {
-        // An index has some five digits and a comma.
-        self.size += 6;
-        if let Some(&known) = self.index.get(text) {
-            return known;
-        }
-        self.size += json_length(text) + 1;
-        self.strings.push(text.to_owned());
-        self.index.insert(text.to_owned(), self.strings.len() - 1);
-        self.strings.len() - 1
-    }
-
-    fn strings(&mut self, texts: &[String]) -> Vec<usize> {
-        texts.iter().map(|text| self.string(text)).collect()
-    }
-
-    fn site(&mut self, site: Option<&Site>, sources: &mut Sources) -> i64 {
-        self.size += 6;
-        let Some(site) = site else { return -1 };
-        if let Some(&known) = self.site_index.get(&site.shown) {
-            return number(known);
-        }
-        self.size += 16;
-        let shown = self.string(&site.shown);
-        let mut entry = (shown, -1, 0);
-        if let (Some(file), Some(line)) = (&site.file, site.line) {
-            let name = self.string(&crate::words::short(file));
-            entry = (shown, number(name), line);
-            self.excerpt(name, file, line, sources);
-        }
-        self.sites.push(entry);
-        self.site_index.insert(site.shown.clone(), self.sites.len() - 1);
-        number(self.sites.len() - 1)
-    }
-
-    fn excerpt(&mut self, name: usize, file: &str, line: u32, sources: &mut Sources) {
-        if sources.line(file, line).is_none() {
-            return;
-        }
-        for line in line.saturating_sub(AROUND)..=line.saturating_add(AROUND) {
-            let Some(text) = sources.line(file, line) else { continue };
-            let length = json_length(text) + 8;
-            if self.source_size + length > MOST_SOURCE {
-                return;
-            }
-            let lines = self.source.entry(name).or_default();
-            if lines.insert(line, text.to_owned()).is_none() {
-                self.source_size += length;
-                self.size += length;
-            }
-        }
-    }
-
-    fn row(&mut self, finding: &Finding, rule: usize, strength: usize, sources: &mut Sources) -> Row {
-        self.size += 130;
-        let files: Vec<String> = finding.files().iter().map(|file| crate::words::short(file)).collect();
-        Row {
-            p: finding.fingerprint.clone(),
-            t: self.string(&finding.title),
-            r: rule,
-            s: strength,
-            l: match finding.level {
-                Level::Error => 0,
-                Level::Warning => 1,
-                Level::Note => 2,
-            },
-            u: self.string(&finding.subject),
-            w: self.site(finding.site.as_ref(), sources),
-            k: finding.count,
-            x: finding.traces.clone(),
-            a: self.strings(&finding.checkers),
-            v: self.strings(&finding.variables),
-            f: self.strings(&files),
-            d: (self.size < self.most).then(|| self.details(finding, sources)),
-        }
-    }
-
-    fn details(&mut self, finding: &Finding, sources: &mut Sources) -> Details {
-        self.size += 60;
-        let scene = &finding.scene;
-        let rows = scene.rows.iter().map(|row| {
-            let mut cells = vec![
-                i64::try_from(row.event).unwrap_or(i64::MAX),
-                number(row.thread),
-                number(self.string(&row.what)),
-                number(self.string(&row.op)),
-                self.site(row.site.as_ref(), sources),
-            ];
-            self.size += 12;
-            cells.extend(row.locks.iter().map(|lock| number(self.string(lock))));
-            cells
-        });
-        let rows = rows.collect();
-        let bars = scene.bars.iter().map(|bar| {
-            self.size += 16;
-            let name = self.string(&bar.name);
-            [bar.thread, name, bar.first, bar.last, usize::from(bar.begins), usize::from(bar.blamed)]
-        });
-        let bars = bars.collect();
-        let arrows = scene.arrows.iter().map(|arrow| {
-            self.size += 14;
-            (arrow.from, arrow.to, self.string(&arrow.label), arrow.reason.map_or(-1, number))
-        });
-        Details {
-            arrows: arrows.collect(),
-            m: self.string(&finding.meaning),
-            y: self.strings(&finding.reasons),
-            c: if finding.conclusion.is_empty() { -1 } else { number(self.string(&finding.conclusion)) },
-            h: self.string(&finding.remedy),
-            n: self.strings(&finding.notes),
-            threads: self.strings(&scene.threads),
-            rows,
-            bars,
-        }
-    }
-}
-
-fn number(index: usize) -> i64 {
-    i64::try_from(index).unwrap_or(-1)
-}
-
-/// How long a text is as JSON in a script: `<` and the like take six bytes.
-fn json_length(text: &str) -> usize {
-    2 + text
-        .chars()
-        .map(|c| if matches!(c, '<' | '>' | '&' | '"' | '\\') { 6 } else { c.len_utf8() })
-        .sum::<usize>()
-}
-
-/// JSON that cannot end the script element it is in, nor begin a comment there.
-fn script_safe(data: &Data) -> String {
-    let text = serde_json::to_string(data).unwrap_or_else(|_| Value::Null.to_string());
-    // These appear in strings only.
-    text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
 /// Compressed, in base64.

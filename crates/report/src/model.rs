@@ -23,6 +23,56 @@ pub struct Report<T = Trace> {
     pub schema: String,
     /// One entry per trace, in the order given.
     pub traces: Vec<Entry<T>>,
+    /// What was found and does not count; absent if nobody said that anything should not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set_aside: Option<SetAside>,
+}
+
+/// How many findings do not count, and what was said about findings that do not exist. Findings are counted by
+/// fingerprint, over all traces.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
+pub struct SetAside {
+    /// Suppressed by the configuration.
+    pub suppressed: u64,
+    /// Listed in the baseline.
+    pub in_baseline: u64,
+    /// Benign by an idiom, per idiom.
+    pub by_idiom: Figures,
+    /// Suppressions that no finding needed.
+    pub unused_suppressions: Vec<UnusedSuppression>,
+    /// Entries of the baseline that were not found.
+    pub baseline_not_found: u64,
+}
+
+/// A suppression that no finding needed.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
+pub struct UnusedSuppression {
+    /// Where it stands: `atomvet.toml:12`.
+    pub at: String,
+    /// What it asks for, in one line: `block = "deposit"`.
+    pub what: String,
+    /// The reason given there.
+    pub reason: String,
+}
+
+/// Why a finding does not count: somebody said so.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
+pub struct Suppression {
+    /// Where that is said: `atomvet.toml:12`, or `baseline`.
+    pub by: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Why a finding does not count: it would not be one without accesses that an idiom names.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
+pub struct Idiom {
+    /// As in `--idiom`.
+    pub name: String,
+    /// What the idiom means, in a sentence.
+    pub meaning: String,
+    /// Accesses of this finding's witness that do not count.
+    pub accesses: Vec<u64>,
 }
 
 /// One trace: checked, or not readable.
@@ -33,6 +83,13 @@ pub enum Entry<T = Trace> {
     Whole(T),
     /// It was not.
     Failed(Box<Failed>),
+}
+
+impl<T> Entry<T> {
+    /// Whether it was not readable.
+    pub fn is_failed(&self) -> bool {
+        matches!(self, Entry::Failed(_))
+    }
 }
 
 /// A trace that could not be read.
@@ -79,11 +136,17 @@ pub struct Trace {
     /// What the verdicts speak of.
     #[serde(flatten)]
     pub coverage: Coverage,
+    /// If it is of a program that was run: how much of it was seen, and how it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Value>,
     /// All passes together.
     pub seconds: f64,
     /// Names that the specification lists and that were never entered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unused_spec: Option<Vec<String>>,
+    /// The blocks that were entered, by name. Added later.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entered: Vec<Entered>,
     /// What each algorithm says, in the order asked for.
     pub checkers: Vec<Checker>,
     /// The transactions in an equivalent order; null if there is none, absent if nobody asked.
@@ -127,6 +190,26 @@ pub struct Coverage {
     /// Why not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+/// A block that was entered, however often, and what was found about it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
+pub struct Entered {
+    /// Its label, or `@` and the place where it begins.
+    pub block: String,
+    /// How often it was entered.
+    pub executions: u64,
+    /// How many of these were seen violated, by the algorithm that counted most.
+    pub violated: u64,
+    /// How many violations are predicted for it, by the algorithm that predicts most.
+    pub predicted: u64,
+}
+
+impl Entered {
+    /// Whether nothing is known against it.
+    pub fn is_clean(&self) -> bool {
+        self.violated == 0 && self.predicted == 0
+    }
 }
 
 /// What an algorithm says, in the words of its world.
@@ -198,6 +281,12 @@ pub struct Violation {
     pub fingerprint: String,
     /// How many instances this entry stands for.
     pub count: u64,
+    /// Why it does not count: somebody said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suppression: Option<Suppression>,
+    /// Why it does not count: it is benign.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idiom: Option<Idiom>,
 }
 
 impl Violation {
@@ -248,6 +337,33 @@ pub struct SceneEvent {
     pub site: Option<String>,
     /// The outermost block that it is in.
     pub block: Option<Block>,
+    /// The locks that its thread alone holds there, by the order of the events, as it took them. Added later.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locks: Vec<String>,
+    /// Events of that block that come before it, and after the one listed before it (or the block's begin), and that
+    /// play no part. Added later.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub skipped: u64,
+    /// The last few of those.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<LocalEvent>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// An event that plays no part in a witness, of the thread and block of the event that it is listed with.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
+pub struct LocalEvent {
+    /// Its number.
+    pub event: u64,
+    /// Its word in the text format.
+    pub op: String,
+    /// The variable, lock, thread, barrier or label.
+    pub on: Option<String>,
+    /// Where.
+    pub site: Option<String>,
 }
 
 /// A transaction of a serial order.
@@ -322,6 +438,12 @@ pub struct Prediction {
     pub fingerprint: String,
     /// How many instances this entry stands for.
     pub count: u64,
+    /// Why it does not count: somebody said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suppression: Option<Suppression>,
+    /// Why it does not count: it is benign.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idiom: Option<Idiom>,
 }
 
 /// An event and the locks held there.
@@ -352,6 +474,9 @@ pub struct Race {
     pub fingerprint: String,
     /// How many instances this entry stands for.
     pub count: u64,
+    /// Why it does not count: somebody said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suppression: Option<Suppression>,
 }
 
 /// Threads that could wait for each other for ever.
@@ -363,6 +488,9 @@ pub struct Deadlock {
     pub fingerprint: String,
     /// How many instances this entry stands for.
     pub count: u64,
+    /// Why it does not count: somebody said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suppression: Option<Suppression>,
 }
 
 /// A thread that has a lock and wants another.

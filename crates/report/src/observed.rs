@@ -1,6 +1,8 @@
 //! From an observed violation to a finding in words.
 
-use crate::finding::{Arrow, Bar, Finding, Level, Row, Scene, Site};
+use atomvet_check::witness::Shape;
+
+use crate::finding::{Arrow, Bar, Finding, Fold, Level, Local, Origin, Row, Scene, Site};
 use crate::model::{Block, SceneEvent, Step, Violation};
 use crate::rules;
 use crate::words::{self, Pair, Tense, short};
@@ -26,6 +28,7 @@ pub(crate) fn finding(violation: &Violation, checker: &str, trace: usize) -> Fin
         strength: short(&violation.strength),
         level: Level::Error,
         counts: true,
+        aside: None,
         title: match blamed {
             Some(_) => format!("{name} is not atomic"),
             None => {
@@ -34,7 +37,7 @@ pub(crate) fn finding(violation: &Violation, checker: &str, trace: usize) -> Fin
         },
         site: block.site.as_deref().or(violation.site.as_deref()).map(Site::new),
         meaning: rule.meaning.to_owned(),
-        remedy: rule.remedy.to_owned(),
+        remedy: remedy(violation, steps).unwrap_or_else(|| rule.remedy.to_owned()),
         rule,
         reasons,
         conclusion,
@@ -44,8 +47,97 @@ pub(crate) fn finding(violation: &Violation, checker: &str, trace: usize) -> Fin
         checkers: vec![short(checker)],
         variables: variables(steps),
         scene: scene(violation, block, steps, &which),
+        origin: Some(Origin { thread: short(&block.thread), event: block.begin_event }),
+        innermost: violation.innermost,
+        instances: vec![Origin { thread: short(&block.thread), event: violation.event }],
         subject: name,
     }
+}
+
+/// Which lock over which lines would do. Nothing, if the places of the steps or the block to blame are not known.
+///
+/// ```text
+/// T1: [ acq(m) r(x) rel(m)               acq(m) w(x) rel(m) ]    hold lock m from r(x) to w(x)
+/// T2:                       acq(m) w(x) rel(m)
+/// ```
+///
+/// What is said holds even where a recording has an access later than it happened, outside of its critical section: a
+/// lock that is not held there is never said to be missing.
+fn remedy(violation: &Violation, steps: &[Step]) -> Option<String> {
+    let block = violation.block.as_ref()?;
+    let inside = |event: &&SceneEvent| {
+        event.thread == block.thread
+            && event.event >= block.begin_event
+            && event.block.as_ref().is_some_and(|b| b.begin_event == violation.transaction.begin_event)
+    };
+    let (first, last) = (at(violation, steps.first()?.from)?, at(violation, steps.last()?.to)?);
+    // A cycle of whole transactions leaves the block before it comes back.
+    if !inside(&first) || !inside(&last) || first.event >= last.event {
+        return None;
+    }
+    let by_lock = [steps.last()?, steps.first()?].into_iter().find(|step| step.because == "release-acquire");
+    // Who waits for a condition has to give the lock back.
+    if let Some(step) = by_lock.filter(|_| [first, last].iter().all(|event| event.op != "wait")) {
+        let (from, to) = (place(first), place(last));
+        return Some(format!(
+            "keep lock {} from {from} to {to} instead of giving it back in between",
+            short(&step.on)
+        ));
+    }
+    let mut others: Vec<&SceneEvent> =
+        steps.iter().flat_map(|step| [step.from, step.to]).filter_map(|event| at(violation, event)).collect();
+    others.retain(|event| !inside(event) && is_access(event));
+    others.sort_by_key(|event| event.event);
+    others.dedup_by_key(|event| event.event);
+    if others.is_empty() || !is_access(first) || !is_access(last) {
+        return None;
+    }
+    let lines = format!("from {} to {}", place(first), place(last));
+    let elsewhere: Vec<String> =
+        others.iter().map(|event| format!("{} (thread {})", place(event), short(&event.thread))).collect();
+    let elsewhere = elsewhere.join(" and ");
+    let holds = |event: &SceneEvent, lock: &String| event.locks.contains(lock);
+    let theirs = others[0].locks.iter().filter(|lock| others.iter().all(|other| holds(other, lock)));
+    let theirs: Vec<&String> = theirs.collect();
+    let ours = |lock: &&&String| holds(first, lock) && holds(last, lock);
+    let mut advice = if let Some(lock) = theirs.iter().find(ours) {
+        format!("hold lock {} {lines} without giving it back in between", short(lock))
+    } else if let Some(lock) = theirs.first() {
+        format!("hold lock {} {lines}, as at {elsewhere}", short(lock))
+    } else if let Some(lock) = first.locks.iter().find(|lock| holds(last, lock)) {
+        format!(
+            "hold lock {} {lines} without giving it back in between, and also at {elsewhere}",
+            short(lock)
+        )
+    } else {
+        format!("hold one lock {lines}, and also at {elsewhere}")
+    };
+    if let Some(other_way) = other_way(violation) {
+        advice.push_str(&format!("; or {other_way}"));
+    }
+    Some(advice)
+}
+
+/// What would do without a lock.
+fn other_way(violation: &Violation) -> Option<&'static str> {
+    let shape = Shape::ALL.iter().find(|known| Some(known.name()) == violation.shape.as_deref())?;
+    match shape {
+        Shape::LostUpdate => Some(
+            "make the read and the write one atomic operation (fetch-and-add, or compare-and-exchange in a loop)",
+        ),
+        Shape::NonRepeatableRead => Some("read once into a local and use that"),
+        Shape::DirtyRead | Shape::DirtyWrite => Some("compute in a local and write once"),
+        Shape::StaleWrite => Some("go on with the value that was written instead of reading it back"),
+        _ => None,
+    }
+}
+
+fn is_access(event: &SceneEvent) -> bool {
+    matches!(event.op.as_str(), "r" | "w" | "rmw" | "add" | "or" | "and" | "xor" | "min" | "max")
+}
+
+fn place(event: &SceneEvent) -> String {
+    event.site.as_deref().map_or_else(|| format!("event {}", event.event), short)
 }
 
 fn notes(violation: &Violation, block: &Block) -> Vec<String> {
@@ -168,6 +260,7 @@ fn scene(violation: &Violation, block: &Block, steps: &[Step], which: &[Option<u
             what: words::what(&event.op, on),
             op: words::op(&event.op, on),
             site: event.site.as_deref().map(Site::new),
+            // Recordings of native programs have some accesses later than they happened, so "none" could be wrong.
             locks: Vec::new(),
         });
     }
@@ -198,7 +291,35 @@ fn scene(violation: &Violation, block: &Block, steps: &[Step], which: &[Option<u
             Some(Arrow { from, to, label: words::label(&step.because, &step.on), reason: *reason })
         })
         .collect();
+    scene.folds = (0..events.len()).filter_map(|row| fold(violation, &events, row)).collect();
     scene
+}
+
+/// What comes before a row in its block and after the row before it of the same block.
+fn fold(violation: &Violation, rows: &[&SceneEvent], row: usize) -> Option<Fold> {
+    let begin = |event: &SceneEvent| event.block.as_ref().map(|block| block.begin_event);
+    let block = begin(rows[row])?;
+    let last = rows[..row].iter().rev().find(|other| begin(other) == Some(block));
+    let since = last.map_or(block, |last| last.event);
+    let (mut number, mut events) = (0, Vec::new());
+    let mut add = |event: u64, op: &str, on: Option<&str>, site: Option<&str>| {
+        events.push(Local { event, what: words::what(op, on), site: site.map(short) });
+    };
+    // What is listed and not shown plays no part here either.
+    for listed in violation.events.iter().filter(|listed| begin(listed) == Some(block)) {
+        if listed.event <= since || listed.event > rows[row].event {
+            continue;
+        }
+        number += listed.skipped;
+        for local in &listed.before {
+            add(local.event, &local.op, local.on.as_deref(), local.site.as_deref());
+        }
+        if listed.event < rows[row].event {
+            number += 1;
+            add(listed.event, &listed.op, listed.on.as_deref(), listed.site.as_deref());
+        }
+    }
+    (number > 0).then_some(Fold { row, number: number.max(events.len() as u64), events })
 }
 
 fn bar(

@@ -1,6 +1,6 @@
 //! From a prediction, a race and a potential deadlock to findings in words.
 
-use crate::finding::{Arrow, Bar, Finding, Level, Row, Scene, Site};
+use crate::finding::{Arrow, Bar, Finding, Level, Origin, Row, Scene, Site};
 use crate::model::{Block, Deadlock, Moment, Prediction, Race};
 use crate::rules;
 use crate::words::{self, Pair, Tense, list, short};
@@ -9,6 +9,7 @@ use crate::words::{self, Pair, Tense, list, short};
 pub(crate) fn violation(prediction: &Prediction, checker: &str, trace: usize) -> Finding {
     let block = &prediction.block;
     let name = name(block);
+    let origin = Origin { thread: short(&block.thread), event: block.begin_event };
     let is_pattern = prediction.reason != "movers";
     let rule = if is_pattern { rules::named(prediction.shape.as_deref()) } else { rules::not_reducible() };
     let (level, may) = match prediction.strength.as_str() {
@@ -25,6 +26,7 @@ pub(crate) fn violation(prediction: &Prediction, checker: &str, trace: usize) ->
         strength: short(&prediction.strength),
         level,
         counts: true,
+        aside: None,
         title: format!("{name} {may} atomic"),
         site: block.site.as_deref().map(Site::new).or_else(|| first_site(&scene)),
         meaning: rule.meaning.to_owned(),
@@ -42,6 +44,9 @@ pub(crate) fn violation(prediction: &Prediction, checker: &str, trace: usize) ->
         checkers: vec![short(checker)],
         variables: prediction.variables.iter().map(|variable| short(variable)).collect(),
         scene,
+        origin: Some(origin.clone()),
+        innermost: true,
+        instances: vec![origin],
         subject: name,
     }
 }
@@ -211,6 +216,7 @@ pub(crate) fn deadlock(deadlock: &Deadlock, checker: &str, trace: usize) -> Find
         strength: "predicted".to_owned(),
         level: Level::Warning,
         counts: true,
+        aside: None,
         title: format!("a deadlock is possible over {subject}"),
         site: cycle.first().and_then(|waiting| waiting.wants.site.as_deref()).map(Site::new),
         meaning: rule.meaning.to_owned(),
@@ -225,6 +231,9 @@ pub(crate) fn deadlock(deadlock: &Deadlock, checker: &str, trace: usize) -> Find
         checkers: vec![short(checker)],
         variables: Vec::new(),
         scene,
+        origin: None,
+        innermost: true,
+        instances: Vec::new(),
         subject,
     }
 }
@@ -249,6 +258,7 @@ pub(crate) fn race(race: &Race, checker: &str, trace: usize) -> Finding {
         strength: "predicted".to_owned(),
         level: Level::Note,
         counts: false,
+        aside: None,
         title: format!("data race on {variable}"),
         site: first_site(&scene),
         meaning: rule.meaning.to_owned(),
@@ -262,6 +272,9 @@ pub(crate) fn race(race: &Race, checker: &str, trace: usize) -> Finding {
         checkers: vec![short(checker)],
         variables: vec![variable.clone()],
         scene,
+        origin: None,
+        innermost: true,
+        instances: Vec::new(),
         subject: variable,
     }
 }

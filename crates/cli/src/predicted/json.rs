@@ -48,6 +48,8 @@ fn violation(foreboding: &Foreboding, names: &Names) -> model::Prediction {
         verify_error: foreboding.judgement.as_ref().and_then(|judgement| judgement.clone().err()),
         fingerprint: format!("{:016x}", foreboding.fingerprint),
         count: prediction.count,
+        suppression: None,
+        idiom: None,
     }
 }
 
@@ -73,6 +75,7 @@ fn race(race: &Race, fingerprint: u64, names: &Names) -> model::Race {
         events: [moment(&race.first, names), moment(&race.second, names)],
         fingerprint: format!("{fingerprint:016x}"),
         count: race.count,
+        suppression: None,
     }
 }
 
@@ -81,6 +84,7 @@ fn deadlock(deadlock: &Deadlock, fingerprint: u64, names: &Names) -> model::Dead
         cycle: deadlock.cycle.iter().map(|w| waiting(w, names)).collect(),
         fingerprint: format!("{fingerprint:016x}"),
         count: deadlock.count,
+        suppression: None,
     }
 }
 

@@ -45,6 +45,7 @@ use crate::refine::learn;
 use crate::spec::{Seen, Spec};
 use crate::spool::{Source, temporary};
 use crate::status::Status;
+use crate::text::Looks;
 use crate::{Format, algorithms, interrupt};
 
 /// Options of `run`.
@@ -72,9 +73,8 @@ pub(crate) struct Args {
     /// One finding per violating block instance instead of one per mistake with a count
     #[arg(long, help_heading = "What is shown")]
     all_instances: bool,
-    /// Show so many findings in detail (text only)
-    #[arg(long, value_name = "N", default_value_t = 20, help_heading = "What is shown")]
-    max_findings: usize,
+    #[command(flatten)]
+    looks: Looks,
     /// Have an independent verifier confirm every witness that is shown
     #[arg(long, help_heading = "What is shown")]
     verify: bool,
@@ -127,17 +127,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         discipline: Discipline::Lenient,
         spec: spec.as_deref(),
         instances: if args.all_instances { Instances::All } else { Instances::Folded },
-        witnesses: match args.format {
-            // Some of them may turn out to be callers of others, which are not shown in detail.
-            Format::Text => Wanted::Shown(args.max_findings.saturating_mul(2)),
-            Format::Json => Wanted::All,
-        },
+        witnesses: Wanted::All,
         verify: if args.verify { Verify::Yes } else { Verify::No },
         serial_order: Serial::No,
         predicting: Predicting::default(),
     };
-    let (mut watched, ended) = watch(&mut child, rings.path(), args, &options, spec.as_ref())?;
-    report::report(args, &mut watched, ended, spec.as_deref(), output)
+    let (watched, ended) = watch(&mut child, rings.path(), args, &options, spec.as_ref())?;
+    report::report(args, &watched, ended, spec.as_deref(), output)
 }
 
 /// A directory for rings, in memory if there is such a place.

@@ -1,26 +1,27 @@
 //! What `run` tells: the findings, as `check` tells them, and how much of the program was seen.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use atomvet_report::model::{self, Entry, Report};
+use atomvet_report::sources::Sources;
+use atomvet_report::text;
 use serde_json::{Value, json};
 
 use super::{Args, Watched, trouble};
 use crate::check::judge;
-use crate::examine::Examined;
-use crate::grid::{grouped, plural};
 use crate::output::Output;
 use crate::spec::{Seen, Spec, render};
 use crate::status::Status;
-use crate::{Format, json as contract, say, text};
+use crate::text::Onto;
+use crate::{Format, json as contract, say};
 
 /// Writes the report and says what the process ends with.
 pub(crate) fn report(
     args: &Args,
-    watched: &mut [Watched],
+    watched: &[Watched],
     ended: ExitStatus,
     spec: Option<&Spec>,
     output: Option<Output>,
@@ -28,36 +29,17 @@ pub(crate) fn report(
     if let Some(path) = &args.refine {
         write_specification(path, watched)?;
     }
-    for process in watched.iter_mut() {
-        if let Ok(examined) = &mut process.result {
-            for verdict in &mut examined.verdicts {
-                verdict.violations.sort_by_key(|violation| !violation.finding.innermost);
-            }
-        }
-    }
     let program = args.program[0].to_string_lossy();
     let shown: Vec<&Watched> = worth_showing(watched);
     let mut worst = Status::Clean;
-    let mut texts = Vec::new();
     let mut entries = Vec::new();
     for process in &shown {
         match &process.result {
             Ok(examined) => {
                 worst = worst.max(judge(examined, spec));
-                match args.format {
-                    Format::Text => {
-                        let (innermost, callers) = callers(examined);
-                        let mut text = text::report(examined, args.max_findings.min(innermost));
-                        text += &callers;
-                        text += &program_line(process);
-                        texts.push(text);
-                    }
-                    Format::Json => {
-                        let mut entry = serde_json::to_value(contract::trace(examined, spec))?;
-                        entry["program"] = program_entry(process, ended);
-                        entries.push(Entry::Whole(entry));
-                    }
-                }
+                let mut trace = contract::trace(examined, spec);
+                trace.program = Some(program_entry(process, ended));
+                entries.push(Entry::Whole(trace));
             }
             Err(error) => {
                 worst = Status::BadInput;
@@ -71,9 +53,15 @@ pub(crate) fn report(
             "{program}: nothing was observed: it calls no hooks; build it with CC=\"atomvet cc\" CXX=\"atomvet c++\", or with gcc -fsanitize=thread -g"
         ));
     }
+    let report = Report { schema: model::SCHEMA.to_owned(), traces: entries, set_aside: None };
+    let onto = output.as_ref().map_or(Onto::Stderr, Output::onto);
     let report = match args.format {
-        Format::Text => texts.join("\n"),
-        Format::Json => model::write(&Report { schema: model::SCHEMA.to_owned(), traces: entries }),
+        // Where nothing was read there is nothing to say besides the errors.
+        Format::Text if report.traces.is_empty() => String::new(),
+        Format::Text => {
+            text::render(&report, &mut Sources::below(&[PathBuf::from(".")]), &args.looks.options(onto))
+        }
+        Format::Json => model::write(&report),
     };
     match output {
         Some(output) => output.write_all_of(&report)?,
@@ -88,21 +76,6 @@ pub(crate) fn report(
         }
     }
     Ok(worst)
-}
-
-/// How many findings are about innermost blocks, and a line on the others: callers that are violated by what they call.
-fn callers(examined: &Examined) -> (usize, String) {
-    let names = &examined.pass.names;
-    let violations = || examined.verdicts.iter().flat_map(|verdict| &verdict.violations);
-    let innermost = violations().filter(|violation| violation.finding.innermost).count();
-    let others = violations().filter(|violation| !violation.finding.innermost);
-    let called: BTreeSet<String> =
-        others.filter_map(|violation| Some(text::name(violation.finding.block?, names))).collect();
-    if called.is_empty() {
-        return (innermost.max(1), String::new());
-    }
-    let called: Vec<String> = called.into_iter().collect();
-    (innermost.max(1), format!("callers, not atomic because of the above: {}\n", called.join(", ")))
 }
 
 /// What was seen atomic, and what was not.
@@ -138,38 +111,6 @@ fn worth_showing(watched: &[Watched]) -> Vec<&Watched> {
         shown.extend(watched.first());
     }
     shown
-}
-
-/// How much of the program was seen.
-fn program_line(process: &Watched) -> String {
-    let summary = &process.summary;
-    let recorded = summary.seen.accesses;
-    let mut parts = vec![
-        format!("process {}", process.process),
-        format!(
-            "{} accesses seen, {} recorded and the others covered by those",
-            grouped(summary.accesses),
-            grouped(recorded)
-        ),
-        format!("blocks split at {}", plural(summary.seen.splits, "wait")),
-        plural(summary.seen.commuting, "commuting update"),
-    ];
-    let mut unless_zero = |number: u64, what: &str| {
-        if number > 0 {
-            parts.push(format!("{} {what}", grouped(number)));
-        }
-    };
-    unless_zero(summary.repairs, "repairs of what was seen in part");
-    unless_zero(summary.unknown_joins, "joins of threads that started unseen");
-    unless_zero(summary.lost_in_handlers, "accesses in signal handlers lost");
-    unless_zero(summary.lost_threads, "threads not recorded");
-    if !summary.not_instrumented.is_empty() {
-        parts.push(format!("not instrumented: {}", summary.not_instrumented.join(" ")));
-    }
-    if summary.cut_off {
-        parts.push("it still runs: judged up to here".to_owned());
-    }
-    format!("program: {}\n", parts.join(", "))
 }
 
 fn program_entry(process: &Watched, ended: ExitStatus) -> Value {

@@ -9,3 +9,4 @@ mod predict;
 mod process;
 mod report;
 mod schema;
+mod text;

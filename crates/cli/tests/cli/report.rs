@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use crate::common::{Files, LOST, UNBLAMED, atomvet, atomvet_with, trace};
 
-const FORMATS: [(&str, &str); 6] = [
+const FORMATS: [(&str, &str); 7] = [
     ("json", "json"),
+    ("text", "txt"),
     ("html", "html"),
     ("sarif", "sarif"),
     ("junit", "junit.xml"),
@@ -25,13 +26,13 @@ const DEADLOCK: &str = "T1|begin(a)|a.c:1 T1|acq(l)|a.c:2 T1|acq(m)|a.c:3 T1|rel
 const THREE_THREADS: &str = "T1|begin(first)|a.c:1 T1|w(x)|a.c:2 T2|begin(second)|a.c:3 T2|r(x)|a.c:4 T2|w(y)|a.c:5 T2|end|a.c:6 \
      T3|begin(third)|a.c:7 T3|r(y)|a.c:8 T3|w(z)|a.c:9 T3|end|a.c:10 T1|r(z)|a.c:11 T1|end|a.c:12";
 
-fn corpus(name: &str) -> String {
+pub(crate) fn corpus(name: &str) -> String {
     let path = format!("{}/../../tests/corpus/{name}.std", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(path).expect("the trace exists")
 }
 
 /// Every kind of story: its name, the trace, and the algorithm that tells it.
-fn stories() -> Vec<(&'static str, String, &'static str)> {
+pub(crate) fn stories() -> Vec<(&'static str, String, &'static str)> {
     vec![
         ("lost_update", corpus("demo-bank"), "regiontrack"),
         ("non_repeatable_read", corpus("shape_non_repeatable_read"), "regiontrack"),
@@ -46,7 +47,7 @@ fn stories() -> Vec<(&'static str, String, &'static str)> {
 }
 
 /// A report on a story, without what differs from run to run.
-fn kept(text: &str, algorithm: &str) -> String {
+pub(crate) fn kept(text: &str, algorithm: &str) -> String {
     let arguments = ["check", "--format", "json", "--algo", algorithm, "-"];
     let mut report = atomvet_with(&arguments, text.as_bytes()).ends_with(1).json();
     for entry in report["traces"].as_array_mut().expect("an array") {
@@ -59,7 +60,7 @@ fn kept(text: &str, algorithm: &str) -> String {
     serde_json::to_string(&report).expect("it was JSON before")
 }
 
-fn rendered(report: &str, format: &str) -> String {
+pub(crate) fn rendered(report: &str, format: &str) -> String {
     atomvet_with(&["report", "--format", format, "-"], report.as_bytes()).ends_with(0).out
 }
 
@@ -131,7 +132,7 @@ fn every_rendering_of_every_story_is_as_it_was() {
 }
 
 /// Runs of 16 hexadecimal digits: fingerprints, wherever they are.
-fn fingerprints(text: &str) -> BTreeSet<String> {
+pub(crate) fn fingerprints(text: &str) -> BTreeSet<String> {
     let data = if text.contains("id=\"data\"") { data_of(text) } else { String::new() };
     let plain = text.split("id=\"data\"").next().unwrap_or_default();
     let words = plain
@@ -327,6 +328,10 @@ fn well_formed(text: &str, format: &str) {
             let uri = uri.as_str().unwrap_or("");
             assert!(uri.strip_prefix("file:").unwrap_or(uri).chars().all(plain), "{uri}");
         }
+        "text" => {
+            let wide = text.lines().find(|line| line.chars().count() > 100);
+            assert_eq!(wide, None);
+        }
         "junit" => xml(text),
         "dot" => quotes_match(text),
         other => panic!("{other}"),
@@ -399,7 +404,7 @@ fn an_unknown_report_may_hold_anything() {
 }
 
 /// A trace with so many different mistakes.
-fn many(number: usize) -> String {
+pub(crate) fn many(number: usize) -> String {
     let mut text = String::new();
     for i in 0..number {
         text.push_str(
