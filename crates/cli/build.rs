@@ -1,7 +1,8 @@
-//! Compiles the runtime that watched programs load, so that the command can carry it with it.
+//! Compiles the libraries that watched programs and JVMs load, so that the command can carry them with it.
 //!
-//! It is a library of its own kind: its name is that of ThreadSanitizer's runtime, it must not unwind, and it is
-//! always optimised, however the command is built. It depends on two crates of ours and no others, so the compiler alone does it.
+//! The runtime is a library of its own kind: its name is that of ThreadSanitizer's runtime, it must not unwind, and it is
+//! always optimised, however the command is built. Like the agent it depends on crates
+//! of ours and no others, so the compiler alone does it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,6 +10,9 @@ use std::process::Command;
 fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("libtsan.so.2");
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let agent = out.with_file_name("libatomvet_agent.so");
+    println!("cargo::rerun-if-changed=../agent/src");
+    println!("cargo::rerun-if-changed=../jvm/src");
     println!("cargo::rerun-if-changed=../runtime/src");
     println!("cargo::rerun-if-changed=../recorder/src");
     println!("cargo::rerun-if-changed=../ring/src");
@@ -16,17 +20,22 @@ fn main() {
     let target = std::env::var("TARGET").unwrap_or_default();
     if !target.starts_with("x86_64") || !target.contains("linux") {
         // Traces can be checked everywhere; programs can be run on Linux for x86-64 only.
-        std::fs::write(&out, []).expect("the output directory can be written");
+        for library in [out, agent] {
+            std::fs::write(library, []).expect("the output directory can be written");
+        }
         return;
     }
-    let [ring, recorder] =
-        ["ring", "recorder"].map(|name| out.with_file_name(format!("libatomvet_{name}.rlib")));
+    let [ring, recorder, jvm] =
+        ["ring", "recorder", "jvm"].map(|name| out.with_file_name(format!("libatomvet_{name}.rlib")));
     let source = |name: &str| crates.join(name).join("src/lib.rs");
     compile("atomvet_ring", "rlib", &source("ring"), &ring, &[]);
     compile("atomvet_recorder", "rlib", &source("recorder"), &recorder, &["--extern", "atomvet_ring"]);
     let options =
         ["--extern", "atomvet_recorder", "-C", "lto=fat", "-C", "link-arg=-Wl,-soname,libtsan.so.2"];
     compile("atomvet_runtime", "cdylib", &source("runtime"), &out, &options);
+    compile("atomvet_jvm", "rlib", &source("jvm"), &jvm, &[]);
+    let options = ["--extern", "atomvet_recorder", "--extern", "atomvet_jvm", "-C", "lto=fat"];
+    compile("atomvet_agent", "cdylib", &source("agent"), &agent, &options);
 }
 
 /// Calls the compiler; crates find each other in the directory that they are put in.

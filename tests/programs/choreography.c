@@ -8,7 +8,7 @@
  *   - waiting and waking are futex system calls made here, not library calls that a runtime interposes.
  * The exception is run_two_threads, whose create and join are meant to be seen.
  *
- * No time is involved: a thread waits for a change of `stage`, or yields a fixed number of times.
+ * No time is involved: a thread waits for a change of `stage` or `steps_done`, or yields a fixed number of times.
  */
 #if defined(__SANITIZE_THREAD__)
 #error "compile choreography.c without -fsanitize=thread: its handshake must stay invisible"
@@ -33,6 +33,9 @@ enum { NOT_YET, OPEN, ENTERED, OVER };
 /* Where the only interlude of the run stands; never goes back. */
 static int stage = NOT_YET;
 
+/* How many steps are done. */
+static int steps_done = 0;
+
 /* This thread leads and has not come to the interlude yet. */
 static __thread int leads;
 
@@ -54,6 +57,18 @@ static long system_call(long number, long a, long b, long c)
 #endif
 }
 
+static void wake_all(int *number)
+{
+    system_call(SYS_futex, (long)number, FUTEX_WAKE_PRIVATE, INT_MAX);
+}
+
+static void wait_until(int *number, int wanted)
+{
+    int seen;
+    while ((seen = __atomic_load_n(number, __ATOMIC_SEQ_CST)) < wanted)
+        system_call(SYS_futex, (long)number, FUTEX_WAIT_PRIVATE, seen);
+}
+
 static int current_stage(void)
 {
     return __atomic_load_n(&stage, __ATOMIC_SEQ_CST);
@@ -62,13 +77,23 @@ static int current_stage(void)
 static void advance_to(int next)
 {
     __atomic_store_n(&stage, next, __ATOMIC_SEQ_CST);
-    system_call(SYS_futex, (long)&stage, FUTEX_WAKE_PRIVATE, INT_MAX);
+    wake_all(&stage);
 }
 
 static void wait_for(int wanted)
 {
-    for (int seen = current_stage(); seen < wanted; seen = current_stage())
-        system_call(SYS_futex, (long)&stage, FUTEX_WAIT_PRIVATE, seen);
+    wait_until(&stage, wanted);
+}
+
+void step(int number)
+{
+    wait_until(&steps_done, number);
+}
+
+void done(void)
+{
+    __atomic_fetch_add(&steps_done, 1, __ATOMIC_SEQ_CST);
+    wake_all(&steps_done);
 }
 
 void lead(void)

@@ -1,5 +1,5 @@
 /*
- * choreography.h: forces one interleaving of two threads, unseen by the checker.
+ * choreography.h: forces one interleaving of threads, unseen by the checker. Either as an interlude in one operation:
  *
  *   the leader                       the other thread
  *   lead();
@@ -10,7 +10,11 @@
  *   operation ends
  *
  * There is one interlude in a run. Only the thread that called lead() stops at it, and only the first time, so that
- * both threads can call the same operation. See choreography.c for why nobody can observe the handshake.
+ * both threads can call the same operation.
+ *
+ * Or as numbered steps of any threads: step(n) waits until n steps are done, done() says that one is.
+ *
+ * See choreography.c for why nobody can observe either.
  */
 #ifndef CHOREOGRAPHY_H
 #define CHOREOGRAPHY_H
@@ -37,6 +41,10 @@ void open_interlude(void);
 /* The other thread: waits until the leader has reached the interlude; says that the interlude is over. */
 void await_interlude(void);
 void end_interlude(void);
+
+/* Waits until so many steps are done; a step is done. */
+void step(int number);
+void done(void);
 
 /* C programs: runs both functions, each in a thread of its own, and waits for both. */
 void run_two_threads(void *(*first)(void *), void *(*second)(void *));

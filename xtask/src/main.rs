@@ -8,6 +8,7 @@ mod install;
 mod jars;
 mod oracle;
 mod predict;
+mod real_programs;
 mod schedules;
 
 use clap::Parser;
@@ -32,6 +33,8 @@ enum Command {
     Jars(jars::Options),
     /// What it costs to run C and C++ programs under the checker, beside ThreadSanitizer; writes to bench/
     BenchNative(bench_native::Options),
+    /// Programs of Debian under the checker: they must do what they do without it. Downloads and builds for long
+    RealPrograms(real_programs::Options),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -44,5 +47,6 @@ fn main() -> anyhow::Result<()> {
         Command::Bench(options) => bench::run(&options),
         Command::Jars(options) => jars::run(&options),
         Command::BenchNative(options) => bench_native::run(&options),
+        Command::RealPrograms(options) => real_programs::run(&options),
     }
 }

@@ -285,10 +285,7 @@ impl Sense {
     /// Whether the checker finds something; none if it gave up before it did.
     fn alarms(self, entry: &Entry, events: &[Event]) -> Option<bool> {
         let config = Config::default();
-        let mut out = Findings::all_instances(&config);
-        let mut checker = (entry.new)(&config);
-        checker.events(EventId(0), events, &mut out);
-        checker.finish(&mut out);
+        let out = entry.run(&config, events, Findings::all_instances(&config));
         let found = match self {
             Sense::Deadlock => !out.predicted.deadlocks.is_empty(),
             Sense::Conflict | Sense::View => !out.predicted.violations.is_empty(),

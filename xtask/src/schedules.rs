@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use atomvet_check::enumerate::Truth;
-use atomvet_check::predictive::schedule::{self, Goal, Outcome, Recorded};
+use atomvet_check::predictive::schedule::{self, Outcome, Recorded};
 use atomvet_check::registry::Entry;
 use atomvet_check::{Config, Findings, notation};
 use atomvet_trace::{Event, EventId, Names};
@@ -27,23 +27,17 @@ impl Schedules {
     /// Looks for schedules for all that a checker finds in a program.
     pub(crate) fn judge(&mut self, entry: &Entry, events: &[Event], truth: &Truth) {
         let config = Config::default();
-        let mut out = Findings::all_instances(&config);
-        let mut checker = (entry.new)(&config);
-        checker.events(EventId(0), events, &mut out);
-        checker.finish(&mut out);
+        let out = entry.run(&config, events, Findings::all_instances(&config));
         let recorded = Recorded::new(&config, events);
         let mut shown = BTreeSet::new();
         for violation in &out.predicted.violations {
-            let found = violation.patterns.iter().filter(|pattern| pattern.is_chain()).find_map(|pattern| {
-                let goal = Goal::of(pattern);
-                if !recorded.is_judgeable(&goal) {
-                    return None;
-                }
-                match recorded.search(&goal, BUDGET).0 {
-                    Outcome::Found(schedule) => Some((schedule, goal)),
-                    Outcome::None | Outcome::OutOfBudget => None,
-                }
-            });
+            let found =
+                violation.patterns.iter().filter_map(|pattern| recorded.goal(pattern)).find_map(|goal| {
+                    match recorded.search(&goal, BUDGET).0 {
+                        Outcome::Found(schedule) => Some((schedule, goal)),
+                        Outcome::None | Outcome::OutOfBudget => None,
+                    }
+                });
             let Some((schedule, goal)) = found else { continue };
             // A block that a fork, join or barrier splits is several units: the one with the first access.
             let Some(first) = violation.patterns.first().and_then(|pattern| pattern.moments.first()) else {

@@ -1,11 +1,13 @@
 //! The one table of all checkers. The command, the documentation, the tests and the benchmarks
 //! read it; nothing else lists them.
 
+use atomvet_trace::{Event, EventId};
+
 use crate::lower::Lowered;
 use crate::observed::{aerodrome, aerodrome_basic, doublechecker, regiontrack, velodrome};
 use crate::predictive::{Judge, Offline};
 use crate::predictive::{atomizer, blocks, blocks_exact, commit_node, commit_node_view, deadlock, reduction};
-use crate::{Analysis, Checker, Config, Info, Kind, Observed};
+use crate::{Analysis, Checker, Config, Findings, Info, Kind, Observed};
 
 /// A checker that can be asked for by name.
 #[derive(Clone, Copy)]
@@ -14,6 +16,16 @@ pub struct Entry {
     pub info: &'static Info,
     /// Makes one.
     pub new: fn(&Config) -> Box<dyn Analysis>,
+}
+
+impl Entry {
+    /// What a new one finds in a whole trace, put into `out`.
+    pub fn run(&self, config: &Config, events: &[Event], mut out: Findings) -> Findings {
+        let mut checker = (self.new)(config);
+        checker.events(EventId(0), events, &mut out);
+        let _ = checker.finish(&mut out);
+        out
+    }
 }
 
 /// All checkers, the default one first.

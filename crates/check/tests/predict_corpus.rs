@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use atomvet_check::enumerate::{Limits, enumerate};
 use atomvet_check::predictive::predicted::{Pattern, Predicted, Reason};
-use atomvet_check::predictive::schedule::{self, Goal, Outcome, Recorded};
+use atomvet_check::predictive::schedule::{self, Outcome, Recorded};
 use atomvet_check::registry::{self, Entry};
 use atomvet_check::{Block, Config, Findings, Kind};
 use atomvet_trace::wellformed::{Discipline, Wellformed};
@@ -98,11 +98,7 @@ fn check(path: &Path) -> Vec<String> {
 
 fn run(entry: &Entry, events: &[Event]) -> Predicted {
     let config = Config::default();
-    let mut out = Findings::folded(&config);
-    let mut analysis = (entry.new)(&config);
-    analysis.events(EventId(0), events, &mut out);
-    analysis.finish(&mut out);
-    out.predicted
+    entry.run(&config, events, Findings::folded(&config)).predicted
 }
 
 /// The blocks for which a schedule is found and verified.
@@ -110,7 +106,7 @@ fn scheduled_blocks(predicted: &Predicted, events: &[Event], names: &Names) -> B
     let config = Config::default();
     let recorded = Recorded::new(&config, events);
     let is_shown = |pattern: &Pattern| {
-        let goal = Goal::of(pattern);
+        let Some(goal) = recorded.goal(pattern) else { return false };
         let (Outcome::Found(schedule), _) = recorded.search(&goal, 1_000_000) else { return false };
         schedule::verify(&config, events, &schedule, &goal).expect("a schedule that holds");
         true

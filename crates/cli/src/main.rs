@@ -6,10 +6,13 @@
 //! ```
 
 mod algorithms;
+mod aside;
+mod baseline;
 mod cc;
 mod check;
 mod compare;
 mod completions;
+mod configuration;
 mod convert;
 mod demo;
 mod examine;
@@ -17,7 +20,9 @@ mod explain;
 mod generate;
 mod grid;
 mod help;
+mod idioms;
 mod interrupt;
+mod java;
 mod json;
 mod list;
 mod man;
@@ -69,6 +74,9 @@ enum Command {
     /// Run a program and check it live: which of its functions are not atomic, and why
     #[command(after_help = help::RUN)]
     Run(Box<run::Args>),
+    /// Run a Java program and check it live: which of its methods are not atomic, and why
+    #[command(after_help = help::JAVA, mut_arg("program", |arg| arg.value_name("ARGUMENTS").help("The arguments of java: options of the JVM, -jar or the class, its arguments")))]
+    Java(Box<run::Args>),
     /// Compile C so that `run` can watch it: a drop-in for gcc and clang
     #[command(after_help = help::CC)]
     Cc(cc::Args),
@@ -84,6 +92,9 @@ enum Command {
     /// Render findings that were kept as JSON: HTML, SARIF, JUnit, Graphviz, Perfetto
     #[command(after_help = help::REPORT)]
     Report(report::Args),
+    /// Write the findings of today to a file, so that `check --baseline` fails on new ones only
+    #[command(after_help = help::BASELINE)]
+    Baseline(baseline::Args),
     /// Print which blocks were seen violated and which not, as a specification
     #[command(after_help = help::REFINE)]
     Refine(refine::Args),
@@ -143,23 +154,25 @@ fn main() -> ExitCode {
             return ended(output::ended_early(help.print()).map(|()| Status::Clean).map_err(Into::into));
         }
     };
-    ended(interrupt::install().and_then(|()| match &arguments.command {
-        Command::Run(args) => run::run(args),
+    ended(interrupt::install().and_then(|()| match arguments.command {
+        Command::Run(args) => run::run(&args),
+        Command::Java(args) => run::run_java(args),
         Command::Cc(_) | Command::Cpp(_) => {
             anyhow::bail!("no arguments for the compiler; see `atomvet help cc`")
         }
-        Command::Check(args) => check::run(args),
-        Command::Compare(args) => compare::run(args),
-        Command::Refine(args) => refine::run(args),
-        Command::Report(args) => report::run(args),
-        Command::Stats(args) => stats::run(args),
-        Command::Convert(args) => convert::run(args),
-        Command::Gen(args) => generate::run(args),
-        Command::Explain(args) => explain::run(args),
-        Command::List(args) => list::run(args),
-        Command::Demo(args) => demo::run(args),
-        Command::Completions(args) => completions::run(args),
-        Command::Man(args) => man::run(args),
+        Command::Check(args) => check::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Baseline(args) => baseline::run(&args),
+        Command::Refine(args) => refine::run(&args),
+        Command::Report(args) => report::run(&args),
+        Command::Stats(args) => stats::run(&args),
+        Command::Convert(args) => convert::run(&args),
+        Command::Gen(args) => generate::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::List(args) => list::run(&args),
+        Command::Demo(args) => demo::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     }))
 }
 

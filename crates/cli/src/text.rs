@@ -9,9 +9,9 @@ use clap::ColorChoice;
 /// Options of every command that prints a report.
 #[derive(clap::Args, Debug, Clone, Copy)]
 pub(crate) struct Looks {
-    /// Show so many findings in detail (text only)
-    #[arg(long, value_name = "N", default_value_t = 20, help_heading = "What is shown")]
-    max_findings: usize,
+    /// Show so many findings in detail (text only) [default: 20]
+    #[arg(long, value_name = "N", help_heading = "What is shown")]
+    pub(crate) max_findings: Option<usize>,
     /// When to colour text; auto is on a terminal, unless NO_COLOR is set
     #[arg(long, value_name = "WHEN", default_value_t = ColorChoice::Auto, help_heading = "What is shown")]
     color: ColorChoice,
@@ -38,7 +38,7 @@ impl Looks {
         Options {
             width: self.width.map_or(usual, usize::from),
             colours: colours(self.color, terminal_width(onto).is_some(), |name| std::env::var(name).ok()),
-            most: self.max_findings,
+            most: self.max_findings.unwrap_or(Options::default().most),
         }
     }
 }

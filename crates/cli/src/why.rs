@@ -11,6 +11,7 @@ use atomvet_check::witness::{Explanation, Replay, Request, Witness};
 use atomvet_check::{Blame, Block, Finding, Info};
 use atomvet_trace::{Error, ErrorKind, Event, EventId, LockId, Mode, Op, Place};
 
+use crate::aside::{Aside, Known};
 use crate::examine::{Before, Judgement, Options, Scene, Verdict, Verify, Wanted};
 use crate::interrupt;
 use crate::pipeline::{self, Interrupted, Partial, Pass, Reading, Until};
@@ -23,14 +24,11 @@ pub(crate) fn explain(
     pass: &mut Pass,
     verdicts: &mut [Verdict],
 ) -> Result<Scene, Error> {
-    let shown = match options.witnesses {
-        Wanted::None => 0,
-        Wanted::All => usize::MAX,
-    };
     let mut requests = Requests::default();
     for verdict in verdicts.iter() {
-        for violation in verdict.violations.iter().take(shown) {
-            possible(verdict.info, &violation.finding).for_each(|request| requests.add(request));
+        for place in wanted(verdict, options) {
+            let finding = &verdict.violations[place].finding;
+            possible(verdict.info, finding).for_each(|request| requests.add(request));
         }
     }
     let Some(last) = requests.list.iter().map(|request| request.event.0).max() else {
@@ -90,7 +88,8 @@ pub(crate) fn explain(
     }
 
     for verdict in verdicts.iter_mut() {
-        for violation in verdict.violations.iter_mut().take(shown) {
+        for place in wanted(verdict, options) {
+            let violation = &mut verdict.violations[place];
             let found = possible(verdict.info, &violation.finding)
                 .filter_map(|request| results.get(requests.position(&request)?))
                 .find(|(explanation, _)| explanation.is_some());
@@ -102,6 +101,22 @@ pub(crate) fn explain(
         }
     }
     Ok(stage.scene)
+}
+
+/// Which violations get a witness, by their place: those that will be shown, and those whose witness decides whether they
+/// count.
+fn wanted(verdict: &Verdict, options: &Options<'_>) -> Vec<usize> {
+    let by_variable = options.aside.known.is_some_and(Known::needs_variables);
+    let mut places = Vec::new();
+    for (place, violation) in verdict.violations.iter().enumerate() {
+        let wants = match violation.aside {
+            Some(Aside::Suppressed(_)) => false,
+            Some(Aside::Benign(_)) => true,
+            None => options.witnesses == Wanted::All || by_variable,
+        };
+        places.extend(wants.then_some(place));
+    }
+    places
 }
 
 /// What could be the witness of a finding, the better first.

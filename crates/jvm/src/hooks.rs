@@ -13,8 +13,11 @@
 //! | when a synchronized method begins, and at each way out | `enterSynchronized(Object, int)`, `exitSynchronized(int)` |
 //! | when a block begins, and at each way out | `enter(int)`, `exit(int)` |
 //! | when a call is watched: when it begins, with the object or the first argument of a static method | `enterCall(Object, int)` |
+//! | the same with the first argument, if that is asked for | `enterCall(Object, Object, int)`, `enterCall(Object, int, int)`; and `exitCall(long, int)` |
 //! | when it returns, with a reference or a truth value that it returns | `exitCall(int)`, `exitCall(Object, int)`, `exitCall(boolean, int)` |
 //! | when it throws | `throwCall(int)` |
+//! | when `clone` of a superclass has returned a copy | `cloned(Object)` |
+//! | before a method is called, wherever it may be | `calling(int)` |
 //!
 //! The object of a static synchronized method is null in class files before version 49, which cannot say it.
 //!
@@ -68,14 +71,19 @@ pub(crate) const EXIT_SYNCHRONIZED: Hook = hook("exitSynchronized", "(I)V");
 pub(crate) const ENTER: Hook = hook("enter", "(I)V");
 pub(crate) const EXIT: Hook = hook("exit", "(I)V");
 pub(crate) const ENTER_CALL: Hook = hook("enterCall", "(Ljava/lang/Object;I)V");
+pub(crate) const ENTER_CALL_REFERENCE: Hook = hook("enterCall", "(Ljava/lang/Object;Ljava/lang/Object;I)V");
+pub(crate) const ENTER_CALL_INT: Hook = hook("enterCall", "(Ljava/lang/Object;II)V");
+pub(crate) const CALLING: Hook = hook("calling", "(I)V");
 pub(crate) const THROW_CALL: Hook = hook("throwCall", "(I)V");
+pub(crate) const CLONED: Hook = hook("cloned", "(Ljava/lang/Object;)V");
 
 /// What is called when a watched method returns, and how many slots of its result that takes.
-pub(crate) fn exit_call(descriptor: &[u8]) -> (Hook, u16) {
+pub(crate) fn exit_call(descriptor: &[u8], details: bool) -> (Hook, u16) {
     let result = descriptor.iter().rposition(|&byte| byte == b')').and_then(|end| descriptor.get(end + 1));
     match result {
         Some(b'L' | b'[') => (hook("exitCall", "(Ljava/lang/Object;I)V"), 1),
         Some(b'Z') => (hook("exitCall", "(ZI)V"), 1),
+        Some(b'J') if details => (hook("exitCall", "(JI)V"), 2),
         _ => (hook("exitCall", "(I)V"), 0),
     }
 }

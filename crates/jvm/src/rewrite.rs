@@ -1,8 +1,8 @@
 //! A class with hooks in it.
 //!
 //! A [`Plan`] says which methods get which hooks and gives every place where one stands its number. Nothing else of the
-//! class changes: no fields, no methods, no locals, no instruction, so that the result is legal for retransformation as
-//! well. A method that cannot be rewritten stays as it was, and is named with the reason.
+//! class changes: no methods, no locals, no instruction, and no fields unless the plan asks for one, so that the result
+//! is legal for retransformation as well. A method that cannot be rewritten stays as it was, and is named with the reason.
 //!
 //! In a constructor, a block begins behind the call of the other constructor: before that no handler could catch what
 //! leaves the method. Fields of `this` that are written before have no hook; nobody else can see the object yet.
@@ -20,7 +20,7 @@ use crate::instruction;
 use crate::opcode::*;
 use crate::pool::{MemberRef, Pool};
 use crate::relocate::{CatchAll, Insertions, relocate};
-use crate::sites::{Field, FieldFlags, FieldKind, Lines, Method, Plan, Site, Wanted, What};
+use crate::sites::{ClassShape, Field, FieldFlags, FieldKind, Lines, Method, Plan, Site, Wanted, What};
 
 const ACC_STATIC: u16 = 0x0008;
 const ACC_SYNCHRONIZED: u16 = 0x0020;
@@ -71,11 +71,13 @@ pub fn rewrite(file: &[u8], options: Options<'_>, plan: &mut dyn Plan) -> Result
             name: pool.text(member.name, member.offset)?,
             descriptor: pool.text(member.descriptor, member.offset)?,
             access: member.access,
+            is_simple: false,
         };
         let body = code_attribute(member, &pool).and_then(|found| {
             let Some(index) = found else { return Ok(None) };
             let attribute = &member.attributes[index];
             let code = Code::parse(&attribute.content, attribute.offset)?;
+            let method = Method { is_simple: is_simple(&method, &code)?, ..method };
             let content = facts.body(&method, &code, options, plan, (&mut pool, &mut known))?;
             Ok(content.map(|content| (index, content)))
         });
@@ -94,11 +96,24 @@ pub fn rewrite(file: &[u8], options: Options<'_>, plan: &mut dyn Plan) -> Result
             rewritten.methods += 1;
         }
     }
+    let added = match plan.added_field(&facts.shape(&class)?) {
+        Some(name) => Some(long_field(name, &mut pool)?),
+        None => None,
+    };
     class.pool = pool;
-    if rewritten.methods > 0 {
+    if rewritten.methods > 0 || added.is_some() {
+        class.fields.extend(added);
         rewritten.bytes = Some(class.write()?);
     }
     Ok(rewritten)
+}
+
+/// A field for a number in every object, which no serialisation takes notice of.
+fn long_field<'a>(name: &[u8], pool: &mut Pool<'a>) -> Result<Member<'a>, Error> {
+    const PRIVATE_TRANSIENT_SYNTHETIC: u16 = 0x0002 | 0x0080 | 0x1000;
+    let (name, descriptor) = (pool.add_text(name)?, pool.add_text(b"J")?);
+    let access = PRIVATE_TRANSIENT_SYNTHETIC;
+    Ok(Member { access, name, descriptor, attributes: Vec::new(), offset: 0 })
 }
 
 /// The class with every body taken apart and put together again, and nothing inserted: the same bytes, if the rewriter
@@ -124,6 +139,27 @@ pub fn unchanged(file: &[u8]) -> Result<(Vec<u8>, Vec<Error>), Error> {
         }
     }
     Ok((class.write()?, errors))
+}
+
+/// See [`Method::is_simple`].
+fn is_simple(method: &Method<'_>, code: &Code<'_>) -> Result<bool, Error> {
+    let mut accesses = 0;
+    for instruction in 0..code.instructions() {
+        let pc = code.pc(instruction);
+        match code.opcode(instruction) {
+            INVOKEVIRTUAL..=INVOKEDYNAMIC | MONITORENTER | MONITOREXIT | JSR | JSR_W | RET => {
+                return Ok(false);
+            }
+            GETSTATIC..=PUTFIELD | IALOAD..=SALOAD | IASTORE..=SASTORE => accesses += 1,
+            _ => {}
+        }
+        let targets = instruction::jump_targets(code.bytes, pc, code.offset + pc)?;
+        if accesses > 1 || targets.into_iter().any(|target| target <= pc as i64) {
+            return Ok(false);
+        }
+    }
+    // An exception handler may stand before what it handles.
+    Ok(method.access & ACC_SYNCHRONIZED == 0 && code.handlers.is_empty())
 }
 
 /// Which attribute of a method is its body.
@@ -161,6 +197,15 @@ impl<'a> ClassFacts<'a> {
         fields.sort_unstable_by_key(|&(name, descriptor, _)| (name, descriptor));
         let ClassFile { this_class, super_class, major_version, .. } = *class;
         Ok(Self { name: class.name()?, this_class, super_class, major_version, fields })
+    }
+
+    /// What a plan is told of the class.
+    fn shape(&self, class: &ClassFile<'a>) -> Result<ClassShape<'a>, Error> {
+        let super_name = match self.super_class {
+            0 => &b""[..],
+            index => class.pool.class_name(index, 0)?,
+        };
+        Ok(ClassShape { name: self.name, super_name, access: class.access })
     }
 
     /// A new body, or nothing if no hook is wanted.
@@ -278,8 +323,16 @@ impl BodyWriter<'_, '_> {
                 }
                 MONITORENTER | MONITOREXIT if self.wanted.monitors && !raw => self.monitor(instruction)?,
                 IRETURN..=RETURN => self.insertions.before(instruction, &exit),
-                INVOKESPECIAL if constructor.is_some_and(|found| found.is_super_call(instruction)) => {
-                    self.insertions.after(instruction, &entry);
+                opcode @ INVOKEVIRTUAL..=INVOKEINTERFACE => {
+                    if self.wanted.calls {
+                        self.calling(instruction)?;
+                    }
+                    let is_super = constructor.is_some_and(|found| found.is_super_call(instruction));
+                    if opcode == INVOKESPECIAL && is_super {
+                        self.insertions.after(instruction, &entry);
+                    } else if opcode == INVOKESPECIAL && self.wanted.accesses {
+                        self.copy_of_object(instruction)?;
+                    }
                 }
                 _ => {}
             }
@@ -315,14 +368,16 @@ impl BodyWriter<'_, '_> {
             self.emitter.call(hooks::ENTER_SYNCHRONIZED, 1, site)?;
         }
         if let Some(site) = call {
-            self.push_first_argument()?;
-            self.emitter.call(hooks::ENTER_CALL, 1, site)?;
+            let (hook, pushed) = self.push_call()?;
+            self.emitter.call(hook, pushed, site)?;
         }
         let entry = self.emitter.take();
         if let Some(site) = call {
-            let (hook, result_slots) = hooks::exit_call(self.method.descriptor);
-            if result_slots > 0 {
-                self.emitter.out.push(DUP);
+            let (hook, result_slots) = hooks::exit_call(self.method.descriptor, wanted.argument);
+            match result_slots {
+                0 => {}
+                1 => self.emitter.out.push(DUP),
+                _ => self.emitter.out.push(DUP2),
             }
             self.emitter.call(hook, result_slots, site)?;
         }
@@ -355,12 +410,32 @@ impl BodyWriter<'_, '_> {
     }
 
     /// Pushes the object that a method is called on, or the first argument of a static method, or null if that is no
-    /// reference.
-    fn push_first_argument(&mut self) -> Result<(), Error> {
+    /// reference; then, if it is wanted, the first argument of another method. Returns the hook that takes it.
+    fn push_call(&mut self) -> Result<(Hook, u16), Error> {
         let parameters = instruction::parameters(self.method.descriptor, self.code.offset)?.0;
         let first = parameters.first().and_then(|parameter| parameter.first());
-        let is_reference = self.method.access & ACC_STATIC == 0 || matches!(first, Some(b'L' | b'['));
+        let is_static = self.method.access & ACC_STATIC != 0;
+        let is_reference = !is_static || matches!(first, Some(b'L' | b'['));
         self.emitter.out.push(if is_reference { ALOAD_0 } else { ACONST_NULL });
+        Ok(match first {
+            Some(b'L' | b'[') if self.wanted.argument && !is_static => {
+                self.emitter.out.push(ALOAD_1);
+                (hooks::ENTER_CALL_REFERENCE, 2)
+            }
+            Some(b'I') if self.wanted.argument && !is_static => {
+                self.emitter.out.push(ILOAD_1);
+                (hooks::ENTER_CALL_INT, 2)
+            }
+            _ => (hooks::ENTER_CALL, 1),
+        })
+    }
+
+    fn calling(&mut self, instruction: usize) -> Result<(), Error> {
+        let (index, offset) = self.code.operand(instruction)?;
+        let method = self.emitter.pool.method(index, offset)?;
+        let Some(site) = self.site(self.code.pc(instruction), What::Calling(method)) else { return Ok(()) };
+        self.emitter.call(hooks::CALLING, 0, site)?;
+        self.insertions.before(instruction, &self.emitter.take());
         Ok(())
     }
 
@@ -375,8 +450,9 @@ impl BodyWriter<'_, '_> {
             Some(flags) => Some(flags),
             None => self.plan.field(&reference),
         };
-        // A final field is written before anybody else sees it.
-        if flags.is_some_and(FieldFlags::is_final) {
+        // A final field is written before anybody else sees it; but what a static one refers to is everybody's.
+        let publishes = opcode == PUTSTATIC && value == Value::Reference;
+        if flags.is_some_and(FieldFlags::is_final) && !publishes {
             return Ok(());
         }
         let field = Field { reference, kind, flags };
@@ -413,6 +489,19 @@ impl BodyWriter<'_, '_> {
         self.insertions.before(instruction, &self.emitter.take());
         if self.order == Order::Around {
             self.emitter.invoke(hooks::ACCESSED)?;
+            self.insertions.after(instruction, &self.emitter.take());
+        }
+        Ok(())
+    }
+
+    /// Copies have the same fields as the original, the added one as well.
+    fn copy_of_object(&mut self, instruction: usize) -> Result<(), Error> {
+        let (index, offset) = self.code.operand(instruction)?;
+        let method = self.emitter.pool.method(index, offset)?;
+        if method.name == b"clone" && method.descriptor == b"()Ljava/lang/Object;" {
+            self.emitter.out.push(DUP);
+            self.emitter.extra_stack = self.emitter.extra_stack.max(1);
+            self.emitter.invoke(hooks::CLONED)?;
             self.insertions.after(instruction, &self.emitter.take());
         }
         Ok(())

@@ -18,6 +18,24 @@ pub trait Plan {
         let _ = field;
         None
     }
+
+    /// The name of a `long` that every object of this class should have, private, transient and synthetic. Not legal
+    /// for a class that is loaded already, unless it has the field.
+    fn added_field(&mut self, class: &ClassShape<'_>) -> Option<&'static [u8]> {
+        let _ = class;
+        None
+    }
+}
+
+/// A class that may get a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClassShape<'a> {
+    /// Its name, with slashes.
+    pub name: &'a [u8],
+    /// The name of its superclass; empty if it has none.
+    pub super_name: &'a [u8],
+    /// Public, interface and so on, as in the class file.
+    pub access: u16,
 }
 
 /// The hooks of a method; none by default.
@@ -33,11 +51,24 @@ pub struct Wanted {
     pub block: bool,
     /// The same with what it is called on and what it returns; not for constructors.
     pub call: bool,
+    /// With `call`, and not for static methods: the first argument as well, if it is a reference or an int,
+    /// and the result if it is a long.
+    pub argument: bool,
+    /// Before it calls other methods.
+    pub calls: bool,
 }
 
 impl Wanted {
     /// All hooks.
-    pub const ALL: Self = Self { accesses: true, elements: true, monitors: true, block: true, call: true };
+    pub const ALL: Self = Self {
+        accesses: true,
+        elements: true,
+        monitors: true,
+        block: true,
+        call: true,
+        argument: true,
+        calls: true,
+    };
 }
 
 /// A method that may get hooks.
@@ -51,6 +82,8 @@ pub struct Method<'a> {
     pub descriptor: &'a [u8],
     /// Public, static, synchronized and so on, as in the class file.
     pub access: u16,
+    /// Whether it calls nothing, has no loops and no monitors, and accesses memory once at most.
+    pub is_simple: bool,
 }
 
 /// A place for a hook.
@@ -85,6 +118,8 @@ pub enum What<'a> {
     Block,
     /// A method begins, and ends, and it matters on what.
     Call,
+    /// A method is about to be called. The class that declares it may be a superclass of the one that is named.
+    Calling(MemberRef<'a>),
 }
 
 /// A field as an instruction names it. The class that declares it may be a superclass of the one that is named.

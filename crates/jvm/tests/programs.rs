@@ -12,7 +12,7 @@ use support::{PROGRAMS, folder, programs, read_classes, rewrite_all, run_both, s
 const COUNTS: [(&str, &str); 7] = [
     (
         "Switches",
-        "enter=24 exit=24 readElement=7 readInt=7 readStatic=19 writeElement=7 writeInt=7 writeStatic=12",
+        "enter=24 exit=24 readElement=7 readInt=7 readStatic=19 writeElement=7 writeInt=7 writeStatic=12 writeStaticReference=5",
     ),
     (
         "Exceptions",
@@ -32,8 +32,8 @@ const COUNTS: [(&str, &str); 7] = [
     ),
     (
         "Calls",
-        "enter=9 enterCall=8 enterSynchronized=2 exit=9 exitCall=2 exitCallWithReference=3 exitCallWithfalse=1 \
-         exitCallWithtrue=1 exitSynchronized=2 throwCall=1",
+        "calling=18 enter=11 enterCall=8 enterCallWith21=1 enterCallWithString=1 enterSynchronized=2 exit=11 \
+         exitCall=3 exitCallWith77=1 exitCallWithReference=3 exitCallWithfalse=1 exitCallWithtrue=1 exitSynchronized=2 throwCall=1",
     ),
     ("Shapes", "enter=38 exit=38 read=3 readStatic=10 write=2 writeElement=2 writeStatic=3"),
 ];

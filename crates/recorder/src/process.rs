@@ -5,7 +5,7 @@
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use crate::ring::{DIRECTORY, FILE_BYTES, Header, MAGIC};
+use crate::ring::{DIRECTORY, FILE_BYTES, Header, MAGIC, RECORD_ALL};
 use crate::thread;
 use crate::{blocks, shadow, stream, sys};
 
@@ -87,8 +87,11 @@ fn decide() -> bool {
 }
 
 fn start() -> bool {
-    if !find_directory(&mut PATHS.lock().directory) {
+    if !find_variable(DIRECTORY, &mut PATHS.lock().directory) {
         return false;
+    }
+    if find_variable(RECORD_ALL, &mut [0; 1024]) {
+        shadow::record_all();
     }
     if !shadow::reserve() {
         sys::complain("cannot reserve address space for the filter; lift `ulimit -v`; nothing is recorded");
@@ -105,9 +108,9 @@ fn start() -> bool {
     true
 }
 
-/// Looks for the directory in the environment that the process was started with. The first hook may come
-/// before libc knows its environment, so the kernel is asked.
-fn find_directory(directory: &mut Path) -> bool {
+/// Looks for a variable in the environment that the process was started with; false if it is not there, or empty. The first
+/// hook may come before libc knows its environment, so the kernel is asked.
+fn find_variable(name: &str, value: &mut Path) -> bool {
     let file = sys::call(sys::OPEN, [c"/proc/self/environ".as_ptr() as usize, 0o2_000_000, 0, 0, 0, 0]);
     if file < 0 {
         return false;
@@ -131,12 +134,12 @@ fn find_directory(directory: &mut Path) -> bool {
                 At::Value(_) if byte == 0 => break 'reading,
                 // Names of files in it have to fit as well.
                 At::Value(length) if length < 900 => {
-                    directory[length] = byte;
+                    value[length] = byte;
                     At::Value(length + 1)
                 }
                 _ if byte == 0 => At::Name(0),
-                At::Name(length) if length == DIRECTORY.len() && byte == b'=' => At::Value(0),
-                At::Name(length) if DIRECTORY.as_bytes().get(length) == Some(&byte) => At::Name(length + 1),
+                At::Name(length) if length == name.len() && byte == b'=' => At::Value(0),
+                At::Name(length) if name.as_bytes().get(length) == Some(&byte) => At::Name(length + 1),
                 _ => At::Other,
             };
         }
@@ -187,6 +190,7 @@ fn open_ring() -> bool {
         unsafe {
             (*ring).magic = MAGIC;
             (*ring).program.store(process, Ordering::Relaxed);
+            (*ring).reader.store(reader(&paths.directory), Ordering::Relaxed);
         }
         paths.name = name;
         drop(paths);
@@ -247,6 +251,20 @@ extern "C" fn after_fork() {
         thread.busy = 0;
         thread.start_over();
     }
+}
+
+/// The path of a file beside this process's ring, zero-terminated.
+pub fn file_beside(ending: &[u8]) -> [u8; 1024] {
+    with_ending(&PATHS.lock().name, ending)
+}
+
+/// The process that reads the rings of a directory `…/atomvet-PROCESS-…`; 0 if the name does not say.
+fn reader(directory: &Path) -> u32 {
+    let length = text_length(directory);
+    let start = directory[..length].iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+    let Some(number) = directory[start..length].strip_prefix(b"atomvet-") else { return 0 };
+    let digits = number.iter().take_while(|byte| byte.is_ascii_digit());
+    digits.fold(0u32, |number, digit| number.wrapping_mul(10).wrapping_add(u32::from(digit - b'0')))
 }
 
 fn text_length(path: &Path) -> usize {

@@ -5,11 +5,11 @@
 //! but their own thread. For the same reason nobody says when a block ends: every record tells how many blocks that
 //! were announced are still open.
 
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicPtr, Ordering, compiler_fence};
 
 use crate::ring::{Block, CAPACITY, COUNTERS, HEADER_BYTES, Header, Kind, LOW, Slot};
-use crate::sys;
 use crate::thread::{FRAMES, Frame, Thread};
+use crate::{shadow, sys};
 
 /// The ring; null while nobody wants records.
 static RING: AtomicPtr<Header> = AtomicPtr::new(core::ptr::null_mut());
@@ -18,6 +18,8 @@ static RING: AtomicPtr<Header> = AtomicPtr::new(core::ptr::null_mut());
 /// reads it at all.
 const NAP: usize = 50;
 const NAPS_BETWEEN_DOUBTS: u32 = 1000;
+/// After how many such questions a ring that nobody has opened stays unread: at least half a minute.
+const DOUBTS: u32 = 600;
 
 /// Where records go from now on; null for nowhere.
 pub fn open(ring: *mut Header) {
@@ -34,8 +36,19 @@ pub fn header() -> Option<&'static Header> {
 /// Records something that `thread` does.
 #[inline]
 pub fn record(thread: &mut Thread, kind: Kind, size: u8, operand: u64, place: usize) {
+    let open = thread.depth.min(FRAMES);
+    if thread.announced != open {
+        // What was done before the blocks to announce were entered is not done inside.
+        shadow::record_bare(thread);
+    }
+    record_at(thread, open, kind, size, operand, place);
+}
+
+/// Records something that `thread` has done when only the first `open` of its blocks were open. No more may be announced.
+#[inline]
+pub(crate) fn record_at(thread: &mut Thread, open: usize, kind: Kind, size: u8, operand: u64, place: usize) {
     let Some(header) = header() else { return };
-    let (depth, block) = announce(header, thread);
+    let (depth, block) = announce(header, thread, open);
     let what = (kind as u64) << 56 | u64::from(size) << 48 | operand & LOW;
     put(header, thread.serial, what, place_word(depth, place), block);
     header.seen[thread.index as usize % COUNTERS].store(thread.seen, Ordering::Relaxed);
@@ -66,15 +79,16 @@ pub fn record_label(thread: &mut Thread, hash: u64, text: &[u8]) {
     }
 }
 
-/// Announces all open blocks that were not, and returns the innermost of them for the record at hand, with how many
-/// are announced around it.
+/// Announces the first `open` blocks as far as they were not, and returns the innermost of them for the record at hand, with
+/// how many are announced around it.
 #[inline(always)]
-fn announce(header: &Header, thread: &mut Thread) -> (usize, u64) {
-    let open = thread.depth.min(FRAMES);
+fn announce(header: &Header, thread: &mut Thread, open: usize) -> (usize, u64) {
     if thread.announced == open {
         return (open, 0);
     }
     let mut announced = core::mem::replace(&mut thread.announced, open);
+    // Before a place for a record is taken: see `record_late`.
+    compiler_fence(Ordering::SeqCst);
     // SAFETY: another thread writes it, and what it says is checked before it is believed.
     let (entered, by_other) = unsafe { (&raw const thread.announced_by_other).read_volatile() };
     if by_other > announced && by_other <= open {
@@ -118,20 +132,55 @@ pub(crate) struct Late {
     pub(crate) place: usize,
 }
 
-/// Records it now, for the bytes of a word that are in the mask.
-pub(crate) fn record_late(late: &Late, word: usize, bytes: u8) {
-    let Some(header) = header() else { return };
-    let (mut depth, mut block) = announce_some(header, late.serial, late.frames, late.announced, late.open);
-    let mut rest = bytes;
-    while rest != 0 {
-        let offset = rest.trailing_zeros();
-        let size = (!(rest >> offset)).trailing_zeros();
-        let operand = word as u64 + u64::from(offset);
-        let what = (late.kind as u64) << 56 | u64::from(size) << 48 | operand & LOW;
-        put(header, late.serial, what, place_word(depth, late.place), block);
-        (depth, block) = (late.open, 0);
-        rest &= !((((1u32 << size) - 1) << offset) as u8);
+/// How many blocks are announced on behalf of another thread: together they have to fit into the ring.
+const MOST_BLOCKS: usize = 1024;
+
+/// Records it now, for the bytes from `start` that are in the mask, one record per stretch in 8 aligned bytes, if that is
+/// still true once the places for the records are taken. False if not.
+///
+/// The other thread changes what it says about itself before it takes a place for what it records, and both are locked
+/// instructions: so if nothing has changed here, its records come later.
+pub(crate) fn record_late(late: &Late, start: usize, bytes: u16, is_still_true: impl Fn() -> bool) -> bool {
+    let Some(header) = header() else { return false };
+    let blocks = late.open - late.announced;
+    if blocks > MOST_BLOCKS {
+        return false;
     }
+    let count = (blocks as u64) + u64::from(bytes.count_ones());
+    let first = header.head.0.fetch_add(count, Ordering::SeqCst);
+    compiler_fence(Ordering::SeqCst);
+    if has_no_room(header, first + count - 1) {
+        return false;
+    }
+    let mut number = first;
+    let mut is_true = true;
+    for depth in late.announced..late.open {
+        // SAFETY: there is room for so many frames; what is read here is believed if nothing has changed since.
+        let frame = unsafe { late.frames.add(depth).read_volatile() };
+        compiler_fence(Ordering::SeqCst);
+        is_true = is_true && is_still_true();
+        if is_true {
+            fill(header, number, late.serial, 0, place_word(depth, frame.place), frame.block);
+            number += 1;
+        }
+    }
+    is_true = is_true && is_still_true();
+    for half in [0, 8] {
+        let mut rest = if is_true { (bytes >> half) as u8 } else { 0 };
+        while rest != 0 {
+            let offset = rest.trailing_zeros();
+            let size = (!(rest >> offset)).trailing_zeros();
+            let operand = start as u64 + u64::from(half + offset);
+            let what = (late.kind as u64) << 56 | u64::from(size) << 48 | operand & LOW;
+            fill(header, number, late.serial, what, place_word(late.open, late.place), 0);
+            number += 1;
+            rest &= !((((1u32 << size) - 1) << offset) as u8);
+        }
+    }
+    for unused in number..first + count {
+        fill(header, unused, late.serial, 0, place_word(FRAMES, 0), 0);
+    }
+    is_true
 }
 
 /// Whether a block is announced with its own place: where an annotation stands, and where the outermost functions
@@ -151,9 +200,21 @@ fn place_word(depth: usize, place: usize) -> u64 {
 #[inline(always)]
 fn put(header: &Header, serial: u32, what: u64, place: u64, block: u64) {
     let number = header.head.0.fetch_add(1, Ordering::Relaxed);
-    if number >= header.tail.0.load(Ordering::Acquire) + CAPACITY && !wait_for_room(header, number) {
+    if has_no_room(header, number) {
         return;
     }
+    fill(header, number, serial, what, place, block);
+}
+
+/// Whether nobody will ever read a slot.
+#[inline(always)]
+fn has_no_room(header: &Header, number: u64) -> bool {
+    number >= header.tail.0.load(Ordering::Acquire) + CAPACITY && !wait_for_room(header, number)
+}
+
+/// Writes a slot that was reserved.
+#[inline(always)]
+fn fill(header: &Header, number: u64, serial: u32, what: u64, place: u64, block: u64) {
     // SAFETY: the slots follow the header, and the number is taken modulo how many there are.
     let slot = unsafe {
         let slots = (&raw const *header).byte_add(HEADER_BYTES).cast::<Slot>();
@@ -169,15 +230,21 @@ fn put(header: &Header, serial: u32, what: u64, place: u64, block: u64) {
 #[cold]
 #[inline(never)]
 fn wait_for_room(header: &Header, number: u64) -> bool {
-    let mut naps = 0;
+    let (mut naps, mut doubts) = (0, 0);
     while number >= header.tail.0.load(Ordering::Acquire) + CAPACITY {
-        let reader = header.reader.load(Ordering::Acquire);
-        let in_doubt = naps == NAPS_BETWEEN_DOUBTS;
-        if header.closed.load(Ordering::Acquire) != 0 || in_doubt && reader != 0 && !sys::exists(reader) {
+        let mut is_read = header.closed.load(Ordering::Acquire) == 0;
+        if naps == NAPS_BETWEEN_DOUBTS {
+            (naps, doubts) = (0, doubts + 1);
+            is_read &= match header.reader.load(Ordering::Acquire) {
+                0 => doubts < DOUBTS,
+                reader => sys::exists(reader),
+            };
+        }
+        if !is_read {
             open(core::ptr::null_mut());
             return false;
         }
-        naps = if in_doubt { 0 } else { naps + 1 };
+        naps += 1;
         sys::sleep(NAP);
     }
     true

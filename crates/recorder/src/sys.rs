@@ -79,7 +79,30 @@ pub fn process() -> u32 {
 
 /// Whether a process exists.
 pub fn exists(process: u32) -> bool {
-    call(KILL, [process as usize, 0, 0, 0, 0, 0]) != ESRCH
+    call(KILL, [process as usize, 0, 0, 0, 0, 0]) != ESRCH && !is_dead(process)
+}
+
+/// Whether a process has ended, but nobody has waited for it yet.
+fn is_dead(process: u32) -> bool {
+    let mut path = *b"/proc/__________/stat\0";
+    let digits = &mut path[6..16];
+    let mut rest = process;
+    for digit in digits.iter_mut().rev() {
+        // Digits that are not there become slashes, of which several are as good as one.
+        *digit = if rest == 0 { b'/' } else { b'0' + (rest % 10) as u8 };
+        rest /= 10;
+    }
+    let file = call(OPEN, [path.as_ptr() as usize, 0o2_000_000, 0, 0, 0, 0]);
+    if file < 0 {
+        return false;
+    }
+    let mut text = [0u8; 512];
+    let length = call(READ, [file as usize, text.as_mut_ptr() as usize, text.len(), 0, 0, 0]);
+    call(CLOSE, [file as usize, 0, 0, 0, 0, 0]);
+    // `PID (NAME) STATE …`, and a name may have anything in it.
+    let text = &text[..length.max(0) as usize];
+    let name_end = text.windows(2).rposition(|two| two == b") ");
+    name_end.is_some_and(|end| matches!(text.get(end + 2), Some(b'Z' | b'X')))
 }
 
 /// One line on standard error.

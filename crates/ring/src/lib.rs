@@ -16,14 +16,18 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// The environment variable that names the directory of the rings. Without it the runtime does nothing.
+/// The environment variable that names the directory of the rings. Without it the runtime does nothing. The directory's own
+/// name is `atomvet-PROCESS-…`, after the process that reads them.
 pub const DIRECTORY: &str = "ATOMVET_RING_DIRECTORY";
 
-/// The first word of a ring. Changes with the layout.
-pub const MAGIC: u64 = 0x3130_676e_6972_7661;
+/// The environment variable that, if set to anything, asks for a record of every access.
+pub const RECORD_ALL: &str = "ATOMVET_RECORD_ALL";
 
-/// How many records a ring holds: 8 MiB, a few milliseconds of the busiest programs.
-pub const CAPACITY: u64 = 1 << 18;
+/// The first word of a ring. Changes with the layout.
+pub const MAGIC: u64 = 0x3230_676e_6972_7661;
+
+/// How many records a ring holds: 1 MiB, a few milliseconds of the busiest programs.
+pub const CAPACITY: u64 = 1 << 15;
 
 /// Bytes before the first slot.
 pub const HEADER_BYTES: usize = 16 << 10;
@@ -47,7 +51,7 @@ pub struct Header {
     pub magic: u64,
     /// The process that writes.
     pub program: AtomicU32,
-    /// Set by the process that reads, once it has opened the ring.
+    /// The process that reads: from the directory's name at first, then as it says itself once it has opened the ring.
     pub reader: AtomicU32,
     /// Set by the reader when it reads no more: the program goes on alone.
     pub closed: AtomicU32,
@@ -172,4 +176,9 @@ kinds! {
     Label,
     /// This address is part of a synchronisation object and never data.
     NotData,
+    /// An object of a JVM's is at this address from now on; `block` says of which class (lower half), and whether it is
+    /// that class itself (upper half).
+    Object,
+    /// A lock that is held exclusively is given back, whether or not it is also held shared.
+    ReleaseExclusive,
 }

@@ -47,10 +47,10 @@ fn recorded<T>(
     let stripe = shadow::stripe(address);
     stripe.lock();
     // What others have recorded goes before the operation takes effect.
-    let news = take_over(thread, access, address, size);
+    let news = shadow::records_all() || take_over(thread, access, address, size);
     let (value, kind) = operate();
     let done = if kind == Kind::Read { Access::Read } else { Access::Write };
-    if done != access {
+    if done != access && !shadow::records_all() {
         // Somebody who does not call these hooks changed the value meanwhile.
         thread.receive();
         take_over(thread, done, address, size);
@@ -248,26 +248,55 @@ fn update_wide(address: &Wide, change: impl Fn(Halves) -> Halves) -> Halves {
     }
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn __tsan_atomic128_load(address: &Wide, _order: c_int) -> Halves {
-    recorded(Access::Read, &raw const *address as usize, 16, 0, || {
+/// The hooks of 16 bytes. Their last arguments say how strongly an operation is meant, which nobody asks here: the first of
+/// those registers takes the place instead.
+macro_rules! wide_hooks {
+    ($($hook:ident $body:ident $register:literal ($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            unsafe extern "C" fn $hook($($argument: $type,)* order: c_int) $(-> $result)? {
+                naked_asm!(concat!("mov ", $register, ", [rsp]"), "jmp {}", sym $body)
+            }
+        )*
+    };
+}
+
+wide_hooks! {
+    __tsan_atomic128_load load128 "rsi" (address: &Wide) -> Halves;
+    __tsan_atomic128_store store128 "rcx" (address: &Wide, value: Halves);
+    __tsan_atomic128_exchange exchange128 "rcx" (address: &Wide, value: Halves) -> Halves;
+    __tsan_atomic128_fetch_add fetch_add128 "rcx" (address: &Wide, value: Halves) -> Halves;
+    __tsan_atomic128_fetch_sub fetch_sub128 "rcx" (address: &Wide, value: Halves) -> Halves;
+    __tsan_atomic128_fetch_and fetch_and128 "rcx" (address: &Wide, value: Halves) -> Halves;
+    __tsan_atomic128_fetch_or fetch_or128 "rcx" (address: &Wide, value: Halves) -> Halves;
+    __tsan_atomic128_fetch_xor fetch_xor128 "rcx" (address: &Wide, value: Halves) -> Halves;
+    __tsan_atomic128_fetch_nand fetch_nand128 "rcx" (address: &Wide, value: Halves) -> Halves;
+    __tsan_atomic128_compare_exchange_strong compare_exchange128 "r8"
+        (address: &Wide, expected: &mut Halves, new: Halves) -> c_int;
+    __tsan_atomic128_compare_exchange_weak compare_exchange128 "r8"
+        (address: &Wide, expected: &mut Halves, new: Halves) -> c_int;
+    __tsan_atomic128_compare_exchange_val compare_exchange_value128 "r9"
+        (address: &Wide, expected: Halves, new: Halves) -> Halves;
+}
+
+extern "C" fn load128(address: &Wide, place: usize) -> Halves {
+    recorded(Access::Read, &raw const *address as usize, 16, place, || {
         (compare_exchange_wide(address, 0, 0), Kind::Read)
     })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn __tsan_atomic128_store(address: &Wide, value: Halves, _order: c_int) {
-    recorded(Access::Write, &raw const *address as usize, 16, 0, || {
+extern "C" fn store128(address: &Wide, value: Halves, place: usize) {
+    recorded(Access::Write, &raw const *address as usize, 16, place, || {
         (update_wide(address, |_| value), Kind::Write)
     });
 }
 
 macro_rules! wide_updates {
-    ($($hook:ident $kind:ident |$old:ident, $value:ident| $new:expr;)*) => {
+    ($($body:ident $kind:ident |$old:ident, $value:ident| $new:expr;)*) => {
         $(
-            #[unsafe(no_mangle)]
-            extern "C" fn $hook(address: &Wide, $value: Halves, _order: c_int) -> Halves {
-                recorded(Access::Write, &raw const *address as usize, 16, 0, || {
+            extern "C" fn $body(address: &Wide, $value: Halves, place: usize) -> Halves {
+                recorded(Access::Write, &raw const *address as usize, 16, place, || {
                     (update_wide(address, |$old| $new), Kind::$kind)
                 })
             }
@@ -276,52 +305,32 @@ macro_rules! wide_updates {
 }
 
 wide_updates! {
-    __tsan_atomic128_exchange Update |_old, value| value;
-    __tsan_atomic128_fetch_add Add |old, value| old.wrapping_add(value);
-    __tsan_atomic128_fetch_sub Add |old, value| old.wrapping_sub(value);
-    __tsan_atomic128_fetch_and And |old, value| old & value;
-    __tsan_atomic128_fetch_or Or |old, value| old | value;
-    __tsan_atomic128_fetch_xor Xor |old, value| old ^ value;
-    __tsan_atomic128_fetch_nand Update |old, value| !(old & value);
+    exchange128 Update |_old, value| value;
+    fetch_add128 Add |old, value| old.wrapping_add(value);
+    fetch_sub128 Add |old, value| old.wrapping_sub(value);
+    fetch_and128 And |old, value| old & value;
+    fetch_or128 Or |old, value| old | value;
+    fetch_xor128 Xor |old, value| old ^ value;
+    fetch_nand128 Update |old, value| !(old & value);
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn __tsan_atomic128_compare_exchange_val(
+extern "C" fn compare_exchange_value128(
     address: &Wide,
     expected: Halves,
     new: Halves,
-    _order: c_int,
-    _failure: c_int,
+    place: usize,
 ) -> Halves {
     let succeeds = compare_exchange_wide(address, 0, 0) == expected;
     let access = if succeeds { Access::Write } else { Access::Read };
-    recorded(access, &raw const *address as usize, 16, 0, || {
+    recorded(access, &raw const *address as usize, 16, place, || {
         let found = compare_exchange_wide(address, expected, new);
         (found, if found == expected { Kind::Update } else { Kind::Read })
     })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn __tsan_atomic128_compare_exchange_strong(
-    address: &Wide,
-    expected: &mut Halves,
-    new: Halves,
-    order: c_int,
-    failure: c_int,
-) -> c_int {
-    let found = __tsan_atomic128_compare_exchange_val(address, *expected, new, order, failure);
+extern "C" fn compare_exchange128(address: &Wide, expected: &mut Halves, new: Halves, place: usize) -> c_int {
+    let found = compare_exchange_value128(address, *expected, new, place);
     let done = found == *expected;
     *expected = found;
     c_int::from(done)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn __tsan_atomic128_compare_exchange_weak(
-    address: &Wide,
-    expected: &mut Halves,
-    new: Halves,
-    order: c_int,
-    failure: c_int,
-) -> c_int {
-    __tsan_atomic128_compare_exchange_strong(address, expected, new, order, failure)
 }

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "../../../include/atomvet.h"
-#include "../steps.h"
+#include "choreography.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long account[2] = {100, 100};

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../steps.h"
+#include "choreography.h"
 
 static int shared;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

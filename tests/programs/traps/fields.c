@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "../steps.h"
+#include "choreography.h"
 
 static struct {
     short first, second;

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../steps.h"
+#include "choreography.h"
 
 static int shared;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../steps.h"
+#include "choreography.h"
 
 struct object {
     pthread_mutex_t lock;

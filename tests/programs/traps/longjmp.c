@@ -4,7 +4,7 @@
 #include <setjmp.h>
 #include <stdio.h>
 
-#include "../steps.h"
+#include "choreography.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int shared;

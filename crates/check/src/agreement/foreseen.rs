@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use atomvet_trace::{Event, EventId};
 
-use crate::predictive::predicted::{Predicted, Reason};
-use crate::predictive::schedule::{self, Goal, Outcome, Recorded};
+use crate::predictive::predicted::Reason;
+use crate::predictive::schedule::{self, Outcome, Recorded};
 use crate::registry;
 use crate::{Config, Findings, Kind};
 
@@ -23,17 +23,14 @@ pub fn foresee(config: &Config, events: &[Event]) -> Result<(), String> {
     let mut found: Vec<(&str, BTreeSet<EventId>)> = Vec::new();
     for entry in registry::of_kind(Kind::Predictive) {
         let name = entry.info.name;
-        let predicted = run(entry, config, events);
+        let predicted = entry.run(config, events, Findings::all_instances(config)).predicted;
         for violation in &predicted.violations {
             if violation.patterns.is_empty() {
                 return Err(format!("{name}: a violation without a pattern"));
             }
-            let chains = violation.patterns.iter().filter(|pattern| pattern.is_chain());
-            for pattern in chains.filter(|_| violation.reason == Reason::Pattern).take(3) {
-                let goal = Goal::of(pattern);
-                if recorded.is_judgeable(&goal)
-                    && let (Outcome::Found(schedule), _) = recorded.search(&goal, BUDGET)
-                {
+            let goals = violation.patterns.iter().filter_map(|pattern| recorded.goal(pattern));
+            for goal in goals.filter(|_| violation.reason == Reason::Pattern).take(3) {
+                if let (Outcome::Found(schedule), _) = recorded.search(&goal, BUDGET) {
                     schedule::verify(config, events, &schedule, &goal)
                         .map_err(|problem| format!("{name}: the schedule for {goal:?} fails: {problem}"))?;
                 }
@@ -49,14 +46,6 @@ pub fn foresee(config: &Config, events: &[Event]) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-fn run(entry: &registry::Entry, config: &Config, events: &[Event]) -> Predicted {
-    let mut out = Findings::all_instances(config);
-    let mut checker = (entry.new)(config);
-    checker.events(EventId(0), events, &mut out);
-    checker.finish(&mut out);
-    out.predicted
 }
 
 #[cfg(test)]

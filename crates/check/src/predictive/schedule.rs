@@ -63,15 +63,6 @@ pub struct Goal {
     pub order: Vec<(EventId, EventId)>,
 }
 
-impl Goal {
-    /// To see a predicted pattern happen.
-    pub fn of(pattern: &predicted::Pattern) -> Goal {
-        let at = |i: usize| pattern.moments.get(i).map(|moment| moment.event.at);
-        let order = pattern.order.iter().filter_map(|&(first, second)| at(first).zip(at(second))).collect();
-        Goal { block: pattern.block.begin, order }
-    }
-}
-
 /// What a search came to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
@@ -90,9 +81,18 @@ const FARTHER: u32 = 4;
 const LONG_UNIT: u32 = 1024;
 
 impl Recorded<'_> {
+    /// What a schedule of a predicted pattern has to show. Nothing if no order of its events shows it, or if no schedule could
+    /// be judged by its block.
+    pub fn goal(&self, pattern: &predicted::Pattern) -> Option<Goal> {
+        let at = |i: usize| pattern.moments.get(i).map(|moment| moment.event.at);
+        let order = pattern.order.iter().filter_map(|&(first, second)| at(first).zip(at(second))).collect();
+        let goal = Goal { block: pattern.block.begin, order };
+        (pattern.is_chain() && self.is_judgeable(&goal)).then_some(goal)
+    }
+
     /// Whether a schedule could be judged by the goal's block. What is left of a critical section after a block, a
     /// wait or the release of its first lock has no begin to judge it by.
-    pub fn is_judgeable(&self, goal: &Goal) -> bool {
+    fn is_judgeable(&self, goal: &Goal) -> bool {
         let event = |at: EventId| self.events.get(at.0 as usize);
         let Some(first) = event(goal.block) else { return false };
         let Op::Acquire(lock, mode) = first.op else { return matches!(first.op, Op::Begin(_)) };

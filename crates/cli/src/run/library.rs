@@ -7,11 +7,12 @@ use anyhow::{Context, ensure};
 use xxhash_rust::xxh3::xxh3_64;
 
 static RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libtsan.so.2"));
+static AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libatomvet_agent.so"));
 static HEADER: &[u8] = include_bytes!("../../../../include/atomvet.h");
 
 /// Where the runtime and its header are.
 pub(crate) struct Library {
-    /// The directory with `libtsan.so.2`, `libtsan.so` and `atomvet.h`.
+    /// The directory with `libtsan.so.2`, `libtsan.so`, `libatomvet_agent.so` and `atomvet.h`.
     pub(crate) directory: PathBuf,
 }
 
@@ -22,7 +23,9 @@ impl Library {
             !RUNTIME.is_empty(),
             "programs can be run on Linux for x86-64 only; traces can be checked here"
         );
-        let version = format!("{:016x}", xxh3_64(RUNTIME) ^ xxh3_64(HEADER).rotate_left(1));
+        let version =
+            [AGENT, HEADER, RUNTIME].iter().fold(0, |hash: u64, file| hash.rotate_left(1) ^ xxh3_64(file));
+        let version = format!("{version:016x}");
         let mut problem = None;
         for root in roots() {
             match unpack_below(&root.join("atomvet").join(&version)) {
@@ -42,6 +45,15 @@ impl Library {
         }
         self.directory.join("libtsan.so.2")
     }
+
+    /// The agent of JVMs.
+    pub(crate) fn agent(&self) -> PathBuf {
+        // For those who work on the agent.
+        if let Some(other) = std::env::var_os("ATOMVET_AGENT").filter(|path| !path.is_empty()) {
+            return other.into();
+        }
+        self.directory.join("libatomvet_agent.so")
+    }
 }
 
 /// Where to unpack, the best first.
@@ -53,7 +65,8 @@ fn roots() -> impl Iterator<Item = PathBuf> {
 }
 
 fn unpack_below(directory: &Path) -> anyhow::Result<Library> {
-    let files: [(&str, &[u8]); 2] = [("libtsan.so.2", RUNTIME), ("atomvet.h", HEADER)];
+    let files: [(&str, &[u8]); 3] =
+        [("libtsan.so.2", RUNTIME), ("libatomvet_agent.so", AGENT), ("atomvet.h", HEADER)];
     fs::create_dir_all(directory)?;
     for (name, bytes) in files {
         let file = directory.join(name);

@@ -10,9 +10,11 @@
 //! judged by itself.
 
 mod feed;
+mod jvm;
 pub(crate) mod library;
 mod report;
 mod ring;
+mod silence;
 mod symbols;
 mod translate;
 mod variables;
@@ -30,23 +32,26 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
 use atomvet_check::Config;
+use atomvet_report::Format;
 use atomvet_trace::Error;
 use atomvet_trace::wellformed::Discipline;
 
 use self::feed::{Feed, Summary};
 use self::library::Library;
 use self::ring::Ring;
-use self::symbols::Symbols;
+use self::symbols::Meaning;
 use self::translate::Translator;
+use crate::aside::Rules;
+use crate::check::Conventions;
+use crate::configuration::{Given, Since};
 use crate::examine::{Examined, Instances, Options, Serial, Verify, Wanted, examine};
-use crate::output::Output;
 use crate::predicted::Predicting;
 use crate::refine::learn;
+use crate::report::{Destination, Renderings, Voice, formats};
 use crate::spec::{Seen, Spec};
 use crate::spool::{Source, temporary};
 use crate::status::Status;
-use crate::text::Looks;
-use crate::{Format, algorithms, interrupt};
+use crate::{algorithms, interrupt, java};
 
 /// Options of `run`.
 #[derive(clap::Args, Debug)]
@@ -57,44 +62,39 @@ pub(crate) struct Args {
     /// Algorithms, by name and with commas between, or all (see `atomvet list`) [default: regiontrack]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "What is checked")]
     algo: Vec<String>,
-    /// Check only the blocks that this specification lists (`--refine` makes one)
-    #[arg(long, value_name = "FILE", help_heading = "What is checked")]
-    spec: Option<PathBuf>,
-    /// Judge a block that waits (condition, join, barrier, semaphore) as a whole, instead of the pieces before and
-    /// after the wait
-    #[arg(long, help_heading = "How events are understood")]
-    strict_waits: bool,
-    /// Let atomic updates of one commuting kind (add, or, and, xor, min, max) conflict with each other
-    #[arg(long, help_heading = "How events are understood")]
-    strict_atomics: bool,
-    /// For people or for programs
-    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "What is shown")]
-    format: Format,
+    #[command(flatten)]
+    given: Given,
+    #[command(flatten)]
+    since: Since,
+    #[command(flatten)]
+    conventions: Conventions,
+    /// For people (text, html), for programs (json) or for other tools; may be given several times, with -o [default: text]
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), help_heading = "What is shown")]
+    format: Vec<Format>,
     /// One finding per violating block instance instead of one per mistake with a count
     #[arg(long, help_heading = "What is shown")]
     all_instances: bool,
-    #[command(flatten)]
-    looks: Looks,
     /// Have an independent verifier confirm every witness that is shown
     #[arg(long, help_heading = "What is shown")]
     verify: bool,
-    /// Write the report to a file, or to standard output for - [default: standard error]
-    #[arg(short, value_name = "FILE", help_heading = "What is shown")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    destination: Destination,
     /// Write what happened to a trace that `atomvet check` reads; for further processes, .2, .3, … is appended
     #[arg(long, value_name = "FILE", help_heading = "What is kept")]
     record: Option<PathBuf>,
+    /// Record every access, not only those that the verdict on this run needs: slow, and large, but a ground for
+    /// `check --predict`
+    #[arg(long, requires = "record", help_heading = "What is kept")]
+    record_all: bool,
     /// Write the blocks that were seen atomic and those that were not to a specification
     #[arg(long, value_name = "FILE", help_heading = "What is kept")]
     refine: Option<PathBuf>,
+    #[command(flatten)]
+    java: java::Options,
 }
 
-impl Args {
-    /// How events are understood.
-    fn config(&self) -> Config {
-        Config { commuting_updates: !self.strict_atomics, split_at_waits: !self.strict_waits }
-    }
-}
+/// How events are understood where nobody says otherwise: real programs would drown in noise.
+const UNSAID: Config = Config { commuting_updates: true, split_at_waits: true };
 
 /// How often to look for new processes.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
@@ -111,19 +111,29 @@ pub(crate) struct Watched {
     learned: Vec<Seen>,
 }
 
+/// Runs `atomvet java`: the arguments are those of the JVM.
+pub(crate) fn run_java(mut args: Box<Args>) -> anyhow::Result<Status> {
+    args.program.insert(0, "java".into());
+    run(&args)
+}
+
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
-    let algorithms = algorithms::select(&args.algo)?;
-    let spec = args.spec.as_deref().map(Spec::read).transpose()?.map(Arc::new);
-    let inputs: Vec<&Path> = args.spec.iter().map(PathBuf::as_path).collect();
-    let output = args.output.as_deref().map(|path| Output::create(Some(path), &inputs)).transpose()?;
+    let mut configuration = args.given.read(Some(&args.since))?;
+    let names = if args.algo.is_empty() { &configuration.algorithm } else { &args.algo };
+    let algorithms = algorithms::select(names)?;
+    // Blocks are taken out where their libraries are known as well.
+    let spec = configuration.spec.take().map(|spec| Arc::new(spec.applied_before()));
+    let inputs: Vec<&Path> = configuration.files.iter().map(PathBuf::as_path).collect();
+    let renderings =
+        Renderings::open(&args.format, &args.destination, &configuration, &inputs, Voice::Error)?;
     let library = Library::unpack()?;
     let rings = ring_directory()?;
     interrupt::put_off();
-    let mut child = start(&args.program, &library, rings.path())?;
+    let mut child = start(args, &library, rings.path())?;
     let options = Options {
         algorithms,
-        config: args.config(),
+        config: args.conventions.config(&configuration, UNSAID),
         discipline: Discipline::Lenient,
         spec: spec.as_deref(),
         instances: if args.all_instances { Instances::All } else { Instances::Folded },
@@ -131,15 +141,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         verify: if args.verify { Verify::Yes } else { Verify::No },
         serial_order: Serial::No,
         predicting: Predicting::default(),
+        aside: Rules { known: Some(&configuration.known), idioms: &configuration.idioms },
     };
     let (watched, ended) = watch(&mut child, rings.path(), args, &options, spec.as_ref())?;
-    report::report(args, &watched, ended, spec.as_deref(), output)
+    let told = report::Told { spec: spec.as_deref(), configuration: &configuration };
+    report::report(args, &watched, ended, told, renderings)
 }
 
 /// A directory for rings, in memory if there is such a place.
 fn ring_directory() -> anyhow::Result<tempfile::TempDir> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix("atomvet-");
+    // Programs look here for who reads the rings, to go on alone when that is no more.
+    let prefix = format!("atomvet-{}-", std::process::id());
+    builder.prefix(&prefix);
     let in_memory = Path::new("/dev/shm");
     if let Ok(directory) = builder.tempdir_in(in_memory)
         && has_room(directory.path())
@@ -151,23 +165,30 @@ fn ring_directory() -> anyhow::Result<tempfile::TempDir> {
 
 /// Whether a few rings fit there: a file system in memory may be very small.
 fn has_room(directory: &Path) -> bool {
-    use std::os::fd::AsRawFd;
-    let Ok(file) = tempfile::tempfile_in(directory) else { return false };
-    // SAFETY: the file is open; this changes nothing but its length.
-    unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, 4 * atomvet_ring::FILE_BYTES as libc::off_t) == 0 }
+    use std::os::unix::ffi::OsStrExt;
+    let Ok(path) = std::ffi::CString::new(directory.as_os_str().as_bytes()) else { return false };
+    let mut figures = std::mem::MaybeUninit::<libc::statvfs>::zeroed();
+    // SAFETY: the path ends with a zero; the figures are plain numbers, which the call writes.
+    let figures = unsafe {
+        if libc::statvfs(path.as_ptr(), figures.as_mut_ptr()) != 0 {
+            return false;
+        }
+        figures.assume_init()
+    };
+    figures.f_bavail.saturating_mul(figures.f_frsize) >= 8 * atomvet_ring::FILE_BYTES as u64
 }
 
-fn start(program: &[OsString], library: &Library, rings: &Path) -> anyhow::Result<Child> {
-    let [name, arguments @ ..] = program else { bail!("no program to run") };
-    let mut preload = library.file().into_os_string();
-    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
-        preload.push(":");
-        preload.push(others);
+fn start(args: &Args, library: &Library, rings: &Path) -> anyhow::Result<Child> {
+    let [name, arguments @ ..] = &args.program[..] else { bail!("no program to run") };
+    let mut command = if java::is_launcher(name) {
+        java::command(name, arguments, &args.java, library)?
+    } else {
+        native(name, arguments, &args.java, library)?
+    };
+    command.env(atomvet_ring::DIRECTORY, rings);
+    if args.record_all {
+        command.env(atomvet_ring::RECORD_ALL, "1");
     }
-    let mut command = Command::new(name);
-    command.args(arguments).env("LD_PRELOAD", preload).env(atomvet_ring::DIRECTORY, rings);
-    // What clang links in by itself can be told nothing, but asked not to end the program with a status of its own.
-    command.arg0(name);
     command.spawn().map_err(|error| {
         let help = match error.kind() {
             std::io::ErrorKind::NotFound => "check its name; one in this directory is called ./NAME",
@@ -175,6 +196,26 @@ fn start(program: &[OsString], library: &Library, rings: &Path) -> anyhow::Resul
         };
         anyhow!("{}: cannot be run: {error}; {help}", Path::new(name).display())
     })
+}
+
+/// A program that loads the runtime, and whose JVMs, if it starts any, load the agent.
+fn native(
+    name: &OsString,
+    arguments: &[OsString],
+    java: &java::Options,
+    library: &Library,
+) -> anyhow::Result<Command> {
+    let mut preload = library.file().into_os_string();
+    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+        preload.push(":");
+        preload.push(others);
+    }
+    let mut command = Command::new(name);
+    command.args(arguments).env("LD_PRELOAD", preload);
+    command.env(java::TOOL_OPTIONS, java::tool_options(java, library)?);
+    // What clang links in by itself can be told nothing, but asked not to end the program with a status of its own.
+    command.arg0(name);
+    Ok(command)
 }
 
 /// Judges every process that turns up, until the program has ended.
@@ -244,7 +285,7 @@ fn judge(
     let process = ring.header().program.load(Ordering::Relaxed);
     let name = Path::new(&args.program[0]).display().to_string();
     let name = if place == 0 { name } else { format!("{name} (process {process})") };
-    let translator = Translator::new(Symbols::new(process, path.with_extension("maps")), spec);
+    let translator = Translator::new(Meaning::new(process, path), spec);
     let (write, read) = copy(args.record.as_deref(), place)?;
     let (sender, receiver) = channel();
     let feed =

@@ -1,30 +1,39 @@
 //! What `run` tells: the findings, as `check` tells them, and how much of the program was seen.
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitStatus;
 
 use atomvet_report::model::{self, Entry, Report};
-use atomvet_report::sources::Sources;
-use atomvet_report::text;
 use serde_json::{Value, json};
 
+use super::silence::why_silent;
 use super::{Args, Watched, trouble};
+use crate::aside::Count;
 use crate::check::judge;
+use crate::configuration::Configuration;
 use crate::output::Output;
+use crate::report::Renderings;
 use crate::spec::{Seen, Spec, render};
 use crate::status::Status;
-use crate::text::Onto;
-use crate::{Format, json as contract, say};
+use crate::{aside, java, json as contract, say};
+
+/// What was said before the program was started.
+#[derive(Clone, Copy)]
+pub(crate) struct Told<'a> {
+    /// What is atomic.
+    pub(crate) spec: Option<&'a Spec>,
+    /// Everything else.
+    pub(crate) configuration: &'a Configuration,
+}
 
 /// Writes the report and says what the process ends with.
 pub(crate) fn report(
     args: &Args,
     watched: &[Watched],
     ended: ExitStatus,
-    spec: Option<&Spec>,
-    output: Option<Output>,
+    Told { spec, configuration }: Told<'_>,
+    renderings: Renderings,
 ) -> anyhow::Result<Status> {
     if let Some(path) = &args.refine {
         write_specification(path, watched)?;
@@ -33,13 +42,14 @@ pub(crate) fn report(
     let shown: Vec<&Watched> = worth_showing(watched);
     let mut worst = Status::Clean;
     let mut entries = Vec::new();
+    let mut count = Count::default();
     for process in &shown {
         match &process.result {
             Ok(examined) => {
                 worst = worst.max(judge(examined, spec));
-                let mut trace = contract::trace(examined, spec);
-                trace.program = Some(program_entry(process, ended));
-                entries.push(Entry::Whole(trace));
+                count.add(examined);
+                let program = Some(program_entry(process, ended));
+                entries.push(Entry::Whole(model::Trace { program, ..contract::trace(examined, spec) }));
             }
             Err(error) => {
                 worst = Status::BadInput;
@@ -49,25 +59,16 @@ pub(crate) fn report(
     }
     if watched.is_empty() {
         worst = Status::NothingObserved;
-        say::note(format!(
-            "{program}: nothing was observed: it calls no hooks; build it with CC=\"atomvet cc\" CXX=\"atomvet c++\", or with gcc -fsanitize=thread -g"
-        ));
+        let why = if java::is_launcher(&args.program[0]) {
+            "the agent was not loaded; what the JVM says to that stands above".to_owned()
+        } else {
+            why_silent(&args.program[0])
+        };
+        say::note(format!("{program}: nothing was observed: {why}"));
     }
-    let report = Report { schema: model::SCHEMA.to_owned(), traces: entries, set_aside: None };
-    let onto = output.as_ref().map_or(Onto::Stderr, Output::onto);
-    let report = match args.format {
-        // Where nothing was read there is nothing to say besides the errors.
-        Format::Text if report.traces.is_empty() => String::new(),
-        Format::Text => {
-            text::render(&report, &mut Sources::below(&[PathBuf::from(".")]), &args.looks.options(onto))
-        }
-        Format::Json => model::write(&report),
-    };
-    match output {
-        Some(output) => output.write_all_of(&report)?,
-        // Standard output is the program's. If standard error is gone there is nobody left to tell.
-        None => drop(std::io::stderr().write_all(report.as_bytes())),
-    }
+    let set_aside = count.finish(&configuration.known, &configuration.idioms);
+    set_aside.iter().for_each(aside::say_unused);
+    renderings.write(&Report { schema: model::SCHEMA.to_owned(), traces: entries, set_aside })?;
     if let Some(trouble) = trouble(ended) {
         say::note(format!("{program}: ended with {trouble}"));
         if worst == Status::Clean {

@@ -5,10 +5,107 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use addr2line::Loader;
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
+
+use super::jvm::Names;
+
+/// The environment variable with directories of debug information, with colons between, as debuggers know them.
+const DEBUG_PATH: &str = "ATOMVET_DEBUG_PATH";
+
+/// What numbers in the records of a program mean.
+pub(crate) enum Meaning {
+    /// Nothing was asked yet: the process, and a path beside its ring.
+    Undecided(u32, PathBuf),
+    /// Addresses of a native program.
+    Native(Symbols),
+    /// Numbers that a JVM's agent gave.
+    Jvm(Names),
+}
+
+impl Meaning {
+    /// Of a process with this ring.
+    pub(crate) fn new(process: u32, ring: &Path) -> Meaning {
+        Meaning::Undecided(process, ring.to_owned())
+    }
+
+    /// An agent has begun its file before it makes the first record.
+    fn decide(&mut self) {
+        if let Meaning::Undecided(process, ring) = self {
+            let names = ring.with_extension("names");
+            *self = if names.exists() {
+                Meaning::Jvm(Names::new(&names))
+            } else {
+                Meaning::Native(Symbols::new(*process, ring.with_extension("maps")))
+            };
+        }
+    }
+
+    /// The names of a JVM's program, if it is one.
+    pub(crate) fn jvm(&mut self) -> Option<&mut Names> {
+        self.decide();
+        match self {
+            Meaning::Jvm(names) => Some(names),
+            _ => None,
+        }
+    }
+
+    fn native(&mut self) -> Option<&mut Symbols> {
+        self.decide();
+        match self {
+            Meaning::Native(symbols) => Some(symbols),
+            _ => None,
+        }
+    }
+
+    /// Where a record was made.
+    pub(crate) fn place(&mut self, place: u64) -> Place {
+        match (self.decide(), self) {
+            (_, Meaning::Jvm(names)) => names.place(place),
+            (_, Meaning::Native(symbols)) => symbols.place(place),
+            _ => Place { site: String::new(), function: String::new() },
+        }
+    }
+
+    /// The function that starts at an address, or the block of a number.
+    pub(crate) fn function_at(&mut self, start: u64) -> Function {
+        match (self.decide(), self) {
+            (_, Meaning::Jvm(names)) => names.block(start),
+            (_, Meaning::Native(symbols)) => symbols.function_at(start),
+            _ => Function::default(),
+        }
+    }
+
+    /// The function around a return address.
+    pub(crate) fn function_around(&mut self, returns_to: u64) -> Function {
+        self.native().map_or_else(Function::default, |symbols| symbols.function_around(returns_to))
+    }
+
+    /// Whether code of the user's is at a return address.
+    pub(crate) fn is_users(&mut self, returns_to: u64) -> bool {
+        self.native().is_some_and(|symbols| symbols.is_users(returns_to))
+    }
+
+    /// The variable or the object at an address.
+    pub(crate) fn variable(&mut self, address: u64) -> Option<String> {
+        match (self.decide(), self) {
+            (_, Meaning::Jvm(names)) => names.variable(address),
+            (_, Meaning::Native(symbols)) => symbols.variable(address),
+            _ => None,
+        }
+    }
+
+    /// What of the program was not instrumented.
+    pub(crate) fn not_instrumented(&mut self) -> Vec<String> {
+        match (self.decide(), self) {
+            (_, Meaning::Jvm(names)) => names.left_alone(),
+            (_, Meaning::Native(symbols)) => symbols.not_instrumented(),
+            _ => Vec::new(),
+        }
+    }
+}
 
 /// The files that a process has mapped, and what is known about them.
 pub(crate) struct Symbols {
@@ -31,6 +128,8 @@ struct Mapped {
 
 struct Module {
     path: PathBuf,
+    /// It comes with the system.
+    is_system: bool,
     /// Read when it is first needed: most libraries never are.
     contents: OnceCell<Contents>,
 }
@@ -47,8 +146,8 @@ struct Contents {
     instrumented: bool,
 }
 
-/// A function.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A function; one of nobody's, of which nothing is known, if nothing else is said.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Function {
     /// Its name, without parameters.
     pub(crate) name: String,
@@ -56,14 +155,17 @@ pub(crate) struct Function {
     pub(crate) site: String,
     /// Whose it is.
     pub(crate) owner: Owner,
+    /// The file of the program or library that it is in; empty if that is not known.
+    pub(crate) library: String,
 }
 
 /// Whose code a function is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Owner {
     /// The user's.
     User,
     /// The compiler's or the system's: headers, libraries, generated functions.
+    #[default]
     System,
 }
 
@@ -110,7 +212,8 @@ impl Symbols {
         let module = match self.modules.iter().position(|module| module.path == path) {
             Some(module) => module,
             None => {
-                self.modules.push(Module { path: path.to_owned(), contents: OnceCell::new() });
+                let (is_system, contents) = (is_system(path), OnceCell::new());
+                self.modules.push(Module { path: path.to_owned(), is_system, contents });
                 self.modules.len() - 1
             }
         };
@@ -204,7 +307,7 @@ impl Symbols {
     fn function(&mut self, address: u64) -> Function {
         let Some((module, address)) = self.locate(address) else {
             let name = format!("?+{address:#x}");
-            return Function { site: name.clone(), name, owner: Owner::User };
+            return Function { site: name.clone(), name, owner: Owner::User, library: String::new() };
         };
         let module = &self.modules[module];
         let mut name = None;
@@ -224,9 +327,14 @@ impl Symbols {
                 }
             }
         }
-        if name.is_none() {
-            name = module.loader().and_then(|loader| loader.find_symbol(address)).map(demangle);
-        }
+        let symbol = module.loader().and_then(|loader| loader.find_symbol(address)).map(demangle);
+        name = match (name, symbol) {
+            // Of functions in unnamed namespaces, only the symbol has the whole name.
+            (Some(name), Some(symbol)) if symbol.strip_suffix(&name).is_some_and(|s| s.ends_with("::")) => {
+                Some(symbol)
+            }
+            (name, symbol) => name.or(symbol),
+        };
         let owner = match (&file_name, &name) {
             (_, Some(name)) if is_generated(name) => Owner::System,
             (Some(file), _) if is_system(Path::new(file)) => Owner::System,
@@ -238,7 +346,8 @@ impl Symbols {
         };
         let offset = module.offset(address);
         let site = site.unwrap_or_else(|| offset.clone());
-        Function { name: name.unwrap_or(offset), site, owner }
+        let library = module.path.to_string_lossy().into_owned();
+        Function { name: name.unwrap_or(offset), site, owner, library }
     }
 
     /// The global variable at an address, with what is added to its start.
@@ -258,7 +367,7 @@ impl Symbols {
     fn locate_known(&self, address: u64) -> Option<(usize, u64)> {
         // Variables without initial values stand behind what is mapped of their file, in memory of no name.
         let (start, mapped) = self.mapped.range(..=address).next_back()?;
-        let behind = if is_system(&self.modules[mapped.module].path) { 1 << 20 } else { 1 << 30 };
+        let behind = if self.modules[mapped.module].is_system { 1 << 20 } else { 1 << 30 };
         (address < mapped.end + behind).then(|| {
             let in_file = address - start + mapped.offset;
             (mapped.module, self.modules[mapped.module].virtual_address(in_file))
@@ -279,8 +388,9 @@ impl Symbols {
     fn shown(&self, file: &str) -> String {
         let path = Path::new(file);
         let short = self.here.as_ref().and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path);
-        let text = short.to_string_lossy();
-        text.strip_prefix("./").map_or(text.clone().into_owned(), str::to_owned)
+        // Compilers write `./` wherever a path was given so. (What `..` means depends on links: it stays.)
+        let short: PathBuf = short.components().filter(|part| *part != Component::CurDir).collect();
+        short.to_string_lossy().into_owned()
     }
 }
 
@@ -313,7 +423,9 @@ impl Module {
 impl Contents {
     fn read(path: &Path) -> Contents {
         let mut contents = Contents::default();
-        let Ok(bytes) = std::fs::read(path) else { return contents };
+        let Ok(bytes) = std::fs::File::open(path) else { return contents };
+        // SAFETY: should somebody change the file meanwhile, its names are wrong. (It is mapped by the program itself.)
+        let Ok(bytes) = (unsafe { memmap2::Mmap::map(&bytes) }) else { return contents };
         let Ok(file) = object::File::parse(&*bytes) else { return contents };
         contents.segments = (file.segments())
             .map(|segment| {
@@ -329,7 +441,8 @@ impl Contents {
                 || name.starts_with("atomvet_begin")
         };
         contents.instrumented = file.dynamic_symbols().chain(file.symbols()).any(|s| is_hook(&s));
-        let debug = debug_file(path, &file);
+        // Nobody asks for lines of the system's, and to read all that is known about libc takes longer than many programs.
+        let debug = if is_system(path) { None } else { debug_file(path, &file) };
         contents.loader = Loader::new(debug.as_deref().unwrap_or(path)).ok();
         let separate = debug.and_then(|debug| std::fs::read(debug).ok());
         let separate = separate.as_ref().and_then(|bytes| object::File::parse(&**bytes).ok());
@@ -347,22 +460,30 @@ impl Contents {
 
 /// Where the debug information of a file is, if it is in a file of its own.
 fn debug_file(path: &Path, file: &object::File<'_>) -> Option<PathBuf> {
-    let roots = Path::new("/usr/lib/debug");
+    let mut places = Vec::new();
     if let Ok(Some(id)) = file.build_id()
         && let Some((first, rest)) = id.split_first()
     {
         let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
-        let debug = roots.join(format!(".build-id/{first:02x}/{rest}.debug"));
-        if debug.is_file() {
-            return Some(debug);
-        }
+        let below = format!(".build-id/{first:02x}/{rest}.debug");
+        places.extend(debug_roots().map(|root| root.join(&below)));
     }
-    let (name, _) = file.gnu_debuglink().ok()??;
-    let name = Path::new(std::str::from_utf8(name).ok()?);
-    let beside = path.parent()?;
-    let below_root = roots.join(beside.strip_prefix("/").ok()?);
-    let places = [beside.join(name), beside.join(".debug").join(name), below_root.join(name)];
+    if let Ok(Some((name, _))) = file.gnu_debuglink()
+        && let Ok(name) = std::str::from_utf8(name)
+        && let Some(beside) = path.parent()
+    {
+        places.extend([beside.join(name), beside.join(".debug").join(name)]);
+        let below = beside.strip_prefix("/").unwrap_or(beside).join(name);
+        places.extend(debug_roots().map(|root| root.join(&below)));
+    }
     places.into_iter().find(|debug| debug.is_file() && debug != path)
+}
+
+/// Where debug information is collected: where the user says, and where distributions put it.
+fn debug_roots() -> impl Iterator<Item = PathBuf> {
+    let named = std::env::var_os(DEBUG_PATH).unwrap_or_default();
+    let named: Vec<PathBuf> = std::env::split_paths(&named).filter(|root| root.is_absolute()).collect();
+    named.into_iter().chain([PathBuf::from("/usr/lib/debug")])
 }
 
 /// A name as in the source.

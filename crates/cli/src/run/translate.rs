@@ -19,16 +19,16 @@ use atomvet_trace::{
 use rustc_hash::FxHashMap;
 
 use super::ring::{Record, flavour};
-use super::symbols::{Owner, Symbols};
+use super::symbols::{Meaning, Owner};
 use super::variables::Variables;
-use crate::spec::Spec;
+use crate::spec::{self, Meant, Spec};
 
 /// What is known about a program from its records.
 pub(crate) struct Translator {
     /// All names met.
     pub(crate) names: Names,
     /// What its addresses mean.
-    pub(crate) symbols: Symbols,
+    pub(crate) symbols: Meaning,
     spec: Option<Arc<Spec>>,
     variables: Variables,
     /// Per variable of memory: it is part of a synchronisation object.
@@ -39,8 +39,12 @@ pub(crate) struct Translator {
     threads: Vec<Thread>,
     /// Per block word of a record.
     blocks: FxHashMap<u64, Known>,
+    /// The last of them that had a place in this table.
+    recent_blocks: Box<[(u64, Known); RECENT]>,
     /// Per return address.
     places: FxHashMap<u64, Site>,
+    /// The last of them that had a place in this table.
+    recent_places: Box<[(u64, Site); RECENT]>,
     labels: HashMap<u64, Vec<u8>>,
     /// Labels whose texts are on their way, per thread.
     half_labels: HashMap<(u32, u64), Vec<u8>>,
@@ -48,7 +52,7 @@ pub(crate) struct Translator {
     shared: FxHashMap<(LockId, ThreadId), u32>,
     locks: BTreeMap<u64, LockId>,
     /// Those used lately, by address.
-    recent_locks: Box<[(u64, LockId); RECENT_LOCKS]>,
+    recent_locks: Box<[(u64, LockId); RECENT]>,
     /// How many locks there were at an address before.
     former_locks: HashMap<u64, u32>,
     barriers: BTreeMap<u64, BarrierId>,
@@ -108,9 +112,11 @@ enum Known {
     /// Never a block.
     System,
     /// `main`: a block only where a specification says so.
-    Main(RegionId, SiteId),
+    Main(RegionId, SiteId, Meant),
     /// A function of the user's.
-    Function(RegionId, SiteId),
+    Function(RegionId, SiteId, Meant),
+    /// A block of a JVM's, which the agent has chosen.
+    Method(RegionId, SiteId, Meant),
     /// A label, whose place is the annotation's.
     Label(RegionId),
 }
@@ -125,8 +131,16 @@ struct Site {
     is_alone: bool,
 }
 
-/// How many locks are found without a search.
-const RECENT_LOCKS: usize = 1024;
+/// How many locks, places and functions are found without a search.
+const RECENT: usize = 1024;
+
+/// Where an address or a word would be among those.
+#[inline]
+fn recent(word: u64, shift: u32) -> usize {
+    ((word ^ word >> 10) >> shift) as usize % RECENT
+}
+
+const NO_SITE: Site = Site { site: SiteId::NONE, reads_are_hints: false, is_alone: false };
 const NO_LOCK: (u64, LockId) = (u64::MAX, LockId(0));
 
 #[derive(Default)]
@@ -138,7 +152,7 @@ struct Semaphore {
 
 impl Translator {
     /// Of a program whose records come from now on.
-    pub(crate) fn new(symbols: Symbols, spec: Option<Arc<Spec>>) -> Translator {
+    pub(crate) fn new(symbols: Meaning, spec: Option<Arc<Spec>>) -> Translator {
         Translator {
             names: Names::default(),
             symbols,
@@ -148,12 +162,14 @@ impl Translator {
             used: Vec::new(),
             threads: Vec::new(),
             blocks: FxHashMap::default(),
+            recent_blocks: Box::new([(0, Known::System); RECENT]),
             places: FxHashMap::default(),
+            recent_places: Box::new([(0, NO_SITE); RECENT]),
             labels: HashMap::new(),
             half_labels: HashMap::new(),
             shared: FxHashMap::default(),
             locks: BTreeMap::new(),
-            recent_locks: Box::new([NO_LOCK; RECENT_LOCKS]),
+            recent_locks: Box::new([NO_LOCK; RECENT]),
             former_locks: HashMap::new(),
             barriers: BTreeMap::new(),
             semaphores: BTreeMap::new(),
@@ -170,6 +186,12 @@ impl Translator {
         match record.kind {
             Kind::Label => return self.label(record),
             Kind::NewLife => return self.new_life(record, events),
+            Kind::Object => {
+                if let Some(names) = self.symbols.jvm() {
+                    names.object(record.operand, record.block);
+                }
+                return;
+            }
             Kind::SemaphoreInit => {
                 let semaphore = Semaphore { initial: record.block, posts: VecDeque::new() };
                 if let Some(old) = self.semaphores.insert(record.operand, semaphore) {
@@ -194,10 +216,15 @@ impl Translator {
         if serial >= self.threads.len() {
             self.threads.resize_with(serial + 1, Thread::default);
         }
-        let names = &mut self.names;
-        *self.threads[serial].id.get_or_insert_with(|| match serial {
-            0 => names.threads.intern("main"),
-            _ => names.threads.intern(&format!("T{serial}")),
+        let (names, symbols) = (&mut self.names, &mut self.symbols);
+        *self.threads[serial].id.get_or_insert_with(|| {
+            let called = symbols.jvm().and_then(|names| names.thread(serial as u32));
+            let name =
+                called.unwrap_or_else(|| if serial == 0 { "main".to_owned() } else { format!("T{serial}") });
+            let (known, thread) = (names.threads.len(), names.threads.intern(&name));
+            // A JVM's threads may all have one name.
+            let is_new = names.threads.len() > known;
+            if is_new { thread } else { names.threads.intern(&format!("{name}#{serial}")) }
         })
     }
 
@@ -211,33 +238,51 @@ impl Translator {
     }
 
     fn begin(&mut self, record: &Record, thread: ThreadId, events: &mut Vec<Event>) {
-        let known = match self.blocks.get(&record.block) {
-            Some(known) => *known,
-            None => self.learn(record.block),
+        let known = match self.recent_blocks[recent(record.block, 0)] {
+            (block, known) if block == record.block => known,
+            _ => self.find_block(record.block),
         };
         let is_outermost = self.threads[record.thread as usize].user_functions == 0;
-        let (region, site, counts, is_user_function) = match known {
-            Known::System => (RegionId::NONE, SiteId::NONE, false, false),
-            Known::Label(region) => (region, self.site(record.address()).site, true, false),
-            Known::Main(region, site) => (region, site, false, true),
+        let (region, site, meant, counts, is_user_function) = match known {
+            Known::System => (RegionId::NONE, SiteId::NONE, Meant::Unsaid, false, false),
+            Known::Label(region) => {
+                let site = self.site(record.address()).site;
+                (region, site, self.meant(region, site, None), true, false)
+            }
+            Known::Main(region, site, meant) => (region, site, meant, false, true),
+            Known::Method(region, site, meant) => (region, site, meant, true, false),
             // The first function of the user's in a thread is what the thread was made for, unless that is inlined
             // where it is called.
-            Known::Function(region, site) => {
+            Known::Function(region, site, meant) => {
                 let is_entry = record.thread != 0 && is_outermost && !self.is_called_by_user(record);
-                (region, site, !is_entry, true)
+                (region, site, meant, !is_entry, true)
             }
         };
-        let is_block = match &self.spec {
-            Some(spec) if region != RegionId::NONE && site != SiteId::NONE => {
-                spec.entry(self.names.regions.get(region), self.names.sites.get(site)).is_some()
-            }
-            _ => counts,
+        let is_block = match meant {
+            Meant::Atomic => true,
+            Meant::Ignored => false,
+            Meant::Unsaid => counts,
         };
         let state = &mut self.threads[record.thread as usize];
+        // Blocks whose announcement was overtaken by what another thread said on behalf of this one: their ends count.
+        let nothing = Frame { is_block: false, is_user_function: false };
+        state.open.resize(record.depth().max(state.open.len()), nothing);
         state.open.push(Frame { is_block, is_user_function });
         state.user_functions += usize::from(is_user_function);
         if is_block {
             events.push(Event { thread, op: Op::Begin(region), site });
+        }
+    }
+
+    /// What the specification says about a block.
+    fn meant(&self, region: RegionId, site: SiteId, library: Option<&str>) -> Meant {
+        match &self.spec {
+            Some(spec) if region != RegionId::NONE && site != SiteId::NONE => spec.meant(&spec::Known {
+                name: self.names.regions.get(region),
+                site: self.names.sites.get(site),
+                library,
+            }),
+            _ => Meant::Unsaid,
         }
     }
 
@@ -246,6 +291,15 @@ impl Translator {
         record.kind == Kind::Nothing
             && flavour(record.block) == Block::Inside
             && self.symbols.is_users(record.address())
+    }
+
+    fn find_block(&mut self, block: u64) -> Known {
+        let known = match self.blocks.get(&block) {
+            Some(known) => *known,
+            None => self.learn(block),
+        };
+        self.recent_blocks[recent(block, 0)] = (block, known);
+        known
     }
 
     /// What a block word means, asked for the first time.
@@ -268,10 +322,13 @@ impl Translator {
             Owner::User => {
                 let region = self.names.regions.intern(&function.name);
                 let site = self.names.sites.intern(&function.site);
-                if function.name == "main" {
-                    Known::Main(region, site)
+                let meant = self.meant(region, site, Some(&function.library));
+                if self.symbols.jvm().is_some() {
+                    Known::Method(region, site, meant)
+                } else if function.name == "main" {
+                    Known::Main(region, site, meant)
                 } else {
-                    Known::Function(region, site)
+                    Known::Function(region, site, meant)
                 }
             }
         };
@@ -279,9 +336,23 @@ impl Translator {
         known
     }
 
+    #[inline]
     fn site(&mut self, returns_to: u64) -> Site {
+        match self.recent_places[recent(returns_to, 0)] {
+            (place, site) if place == returns_to => site,
+            _ => self.find_site(returns_to),
+        }
+    }
+
+    fn find_site(&mut self, returns_to: u64) -> Site {
+        let site = self.known_site(returns_to);
+        self.recent_places[recent(returns_to, 0)] = (returns_to, site);
+        site
+    }
+
+    fn known_site(&mut self, returns_to: u64) -> Site {
         if returns_to == 0 {
-            return Site { site: SiteId::NONE, reads_are_hints: false, is_alone: false };
+            return NO_SITE;
         }
         if let Some(site) = self.places.get(&returns_to) {
             return *site;
@@ -326,6 +397,7 @@ impl Translator {
                 let lock = self.lock(operand);
                 return put(Op::Release(lock, self.mode(lock, thread)));
             }
+            Kind::ReleaseExclusive => return put(Op::Release(self.lock(operand), Mode::Exclusive)),
             Kind::Wait => {
                 self.count_split(record.thread);
                 return put(Op::Wait(self.lock(operand)));
@@ -363,7 +435,12 @@ impl Translator {
                 return;
             }
             Kind::NotData => return self.is_not_data(operand),
-            Kind::ThreadEnd | Kind::Nothing | Kind::Label | Kind::NewLife | Kind::SemaphoreInit => return,
+            Kind::ThreadEnd
+            | Kind::Nothing
+            | Kind::Label
+            | Kind::NewLife
+            | Kind::SemaphoreInit
+            | Kind::Object => return,
         };
         self.access(record, thread, site, |variable| Op::Update(variable, update), events);
     }
@@ -429,12 +506,16 @@ impl Translator {
             names.barriers.intern(&format!("waits of {thread}"))
         });
         events.push(Event { thread, op: Op::Barrier(barrier), site });
-        let semaphore = self.semaphores.entry(record.operand).or_default();
+        let Some(semaphore) = self.semaphores.get_mut(&record.operand) else { return };
         if semaphore.initial > 0 {
             semaphore.initial -= 1;
         } else if let Some(variable) = semaphore.posts.pop_front() {
             events.push(Event { thread, op: Op::Read(variable), site });
             self.spare.push(variable);
+        }
+        if semaphore.initial == 0 && semaphore.posts.is_empty() {
+            // A JVM has one for every task and every element of a queue.
+            self.semaphores.remove(&record.operand);
         }
     }
 
@@ -460,13 +541,15 @@ impl Translator {
 
     #[inline]
     fn lock(&mut self, address: u64) -> LockId {
-        let (recent, lock) = self.recent_locks[(address >> 3) as usize % RECENT_LOCKS];
-        if recent == address { lock } else { self.find_lock(address) }
+        match self.recent_locks[recent(address, 3)] {
+            (known, lock) if known == address => lock,
+            _ => self.find_lock(address),
+        }
     }
 
     fn find_lock(&mut self, address: u64) -> LockId {
         let lock = self.known_lock(address);
-        self.recent_locks[(address >> 3) as usize % RECENT_LOCKS] = (address, lock);
+        self.recent_locks[recent(address, 3)] = (address, lock);
         lock
     }
 
@@ -554,7 +637,7 @@ fn forget<T>(objects: &mut BTreeMap<u64, T>, start: u64, end: u64, mut each: imp
 #[cold]
 fn name_variable(
     names: &mut Names,
-    symbols: &mut Symbols,
+    symbols: &mut Meaning,
     not_data: &mut Vec<bool>,
     variable: VarId,
     address: u64,

@@ -21,7 +21,7 @@ fn reference_pages() {
     for page in pages("docs") {
         run(&page, 0);
     }
-    for page in ["commands", "json", "prediction", "reports", "trace-formats"] {
+    for page in ["commands", "json", "prediction", "reports", "specification", "trace-formats"] {
         assert!(text(&format!("docs/{page}.md")).contains("```console\n"), "{page}");
     }
 }

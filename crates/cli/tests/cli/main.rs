@@ -4,6 +4,7 @@ mod check;
 mod commands;
 mod common;
 mod docs;
+mod everyday;
 mod json;
 mod predict;
 mod process;

@@ -17,6 +17,9 @@
 //! those of a build without any of this; the recorded trace gives `atomvet check` the same findings. The
 //! environment variable ATOMVET_TEST_RUNS says how often each is run [default: once].
 
+mod surroundings;
+mod thread_sanitizer;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -38,6 +41,8 @@ struct Program {
     flags: Vec<String>,
     options: Vec<String>,
     compilers: Option<String>,
+    /// ThreadSanitizer has nothing to say.
+    race_free: bool,
 }
 
 impl Program {
@@ -69,6 +74,7 @@ impl Program {
                 }
                 "options" => program.options = words,
                 "compilers" => program.compilers = Some(value.to_owned()),
+                "race-free" => program.race_free = value == "yes",
                 _ => {}
             }
         }
@@ -118,23 +124,33 @@ fn builds(cpp: bool) -> Vec<Build> {
             environment: vec![],
         },
     ];
-    let clangs: &[&str] =
-        if cpp { &["clang++", "clang++-14", "clang++-19"] } else { &["clang", "clang-14", "clang-19"] };
-    let there =
-        |clang: &&&str| Command::new(clang).arg("--version").output().is_ok_and(|o| o.status.success());
-    if let Some(clang) = clangs.iter().find(there) {
+    if let Some(clang) = clang(cpp) {
         let variable = if cpp { "ATOMVET_CXX" } else { "ATOMVET_CC" };
         builds.push(Build {
             name: "clang-O1",
             compiler: ours("-O1"),
-            environment: vec![(variable, (*clang).to_owned())],
+            environment: vec![(variable, clang.to_owned())],
         });
     }
     builds
 }
 
+/// A clang, if there is one.
+fn clang(cpp: bool) -> Option<&'static str> {
+    let names = if cpp { ["clang++", "clang++-14", "clang++-19"] } else { ["clang", "clang-14", "clang-19"] };
+    let there = |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success());
+    names.into_iter().find(there)
+}
+
 fn run(command: &mut Command) -> Output {
     command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"))
+}
+
+/// Runs what has to succeed; what it printed.
+fn succeed(command: &mut Command) -> String {
+    let output = run(command);
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 fn compile(program: &Program, build: &Build, directory: &Path) -> PathBuf {
@@ -142,16 +158,25 @@ fn compile(program: &Program, build: &Build, directory: &Path) -> PathBuf {
     let binary = directory.join(format!("{stem}-{}", build.name));
     let [compiler, arguments @ ..] = &build.compiler[..] else { panic!("no compiler") };
     let mut command = Command::new(compiler);
-    command.args(arguments).args(&program.flags).arg(&program.path).arg("-o").arg(&binary);
-    if program.path.parent().is_some_and(|folder| !folder.ends_with("traps")) {
-        let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs");
-        command.arg("-I").arg(&programs).arg("-I").arg(programs.join("../../include"));
-        command.arg(directory.join("choreography.o"));
-    }
+    command.args(arguments).arg(&program.path).args(&program.flags).arg("-o").arg(&binary);
+    command.arg("-I").arg(programs()).arg("-I").arg(programs().join("../../include"));
+    command.arg(directory.join("choreography.o"));
     command.args(["-pthread", "-ldl"]).envs(build.environment.iter().map(|(k, v)| (k, v)));
-    let output = run(&mut command);
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    succeed(&mut command);
     binary
+}
+
+fn programs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs")
+}
+
+/// A directory for what is built, with what every program is linked with.
+fn workplace() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    let object = directory.path().join("choreography.o");
+    let source = programs().join("choreography.c");
+    succeed(Command::new("gcc").args(["-O2", "-fPIC", "-c"]).arg(source).arg("-o").arg(object));
+    directory
 }
 
 /// Blocks that a report blames, by name and line: the innermost ones.
@@ -266,21 +291,22 @@ fn same_from_trace(trace: &Path, report: &Value) {
     assert_eq!(fingerprints(&again), fingerprints(report), "{command:?}");
 }
 
-fn check_all(folder: &str) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs").join(folder);
-    let runs = std::env::var("ATOMVET_TEST_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(1);
+/// The programs of a folder, or those that the environment asks for.
+fn sources(folder: &str) -> Vec<PathBuf> {
+    let folder = programs().join(folder);
     let only = std::env::var("ATOMVET_TEST_ONLY").unwrap_or_default();
     let entries = std::fs::read_dir(&folder).expect("programs").map(|entry| entry.expect("a file").path());
     let sources = entries.filter(|path| path.extension().is_some_and(|e| e == "c" || e == "cpp"));
     let mut sources: Vec<PathBuf> = sources.filter(|path| path.to_string_lossy().contains(&only)).collect();
     sources.sort();
     assert!(!sources.is_empty() || !only.is_empty(), "no programs in {}", folder.display());
-    let waiting = Mutex::new(sources);
-    let directory = tempfile::tempdir().expect("a directory");
-    let choreography = folder.join("../choreography.c");
-    let object = directory.path().join("choreography.o");
-    let compiled = run(Command::new("gcc").args(["-O2", "-c"]).arg(choreography).arg("-o").arg(object));
-    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    sources
+}
+
+fn check_all(folder: &str) {
+    let runs = std::env::var("ATOMVET_TEST_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(1);
+    let waiting = Mutex::new(sources(folder));
+    let directory = workplace();
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {

@@ -39,7 +39,8 @@ struct Everything {
 
 impl Plan for Everything {
     fn method(&mut self, method: &Method<'_>) -> Wanted {
-        Wanted { block: method.name != b"<clinit>", call: method.class == b"Calls", ..Wanted::ALL }
+        let calls = method.class == b"Calls";
+        Wanted { block: method.name != b"<clinit>", call: calls, argument: calls, calls, ..Wanted::ALL }
     }
 
     fn site(&mut self, _: &Site<'_>) -> Option<u32> {

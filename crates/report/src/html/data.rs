@@ -280,7 +280,7 @@ impl Making {
         self.size += 3 * graph.node_of_row.len();
         let nodes = graph.nodes.iter().map(|node| {
             self.size += 10;
-            [self.string(node.name), node.thread, usize::from(node.blamed)]
+            [self.string(&node.name), node.thread, usize::from(node.blamed)]
         });
         let nodes = nodes.collect();
         let arrows = scene.arrows.iter().map(|arrow| {

@@ -121,11 +121,12 @@ function article(f) {
   } else {
     if (told.R.length) {
       const heading = told.U ? "Two accesses that could happen at the same time" : f.strength.name === "observed" ? "What happened, from top to bottom" : "What could happen, from top to bottom";
-      parts.push(h("h3", {}, heading), stage(f), steps(f));
+      const other = told.U || f.strength.name === "observed" || f.strength.name === "suspected" ? null : h("p", { class: "facts" }, "The numbers on the left are those of the recorded execution, in which the order was another.");
+      parts.push(h("h3", {}, heading), other, stage(f), steps(f));
     }
     if (told.y.length) parts.push(h("h3", {}, "Why that is wrong"), h("ol", { class: "because" }, told.y.map((i, why) => h("li", { "data-why": why }, S(i)))), told.c < 0 ? null : h("p", { class: "conclusion" }, S(told.c)));
     const picture = graph(f);
-    if (picture) parts.push(h("h3", {}, told.U ? "What nothing orders" : "Who would have to come before whom"), h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Graph" }, picture));
+    if (picture) parts.push(h("h3", {}, told.U ? "What nothing orders" : f.rule.id === "potential-deadlock" ? "Who waits for whom" : "Who would have to come before whom"), h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Graph" }, picture));
     parts.push(h("div", { class: "remedy" }, h("strong", {}, "What to do: "), S(told.h), "."));
     parts.push(...excerpts(f));
     parts.push(...told.n.map(i => h("p", { class: "facts" }, S(i))));
@@ -208,23 +209,28 @@ function drawing(f, unfolded) {
   const { T: threads, R: rows, B: bars, A: arrows, F: folds = [], U: together } = f.told;
   const LEFT = 62, GUTTER = 74, HEAD = 40, ROW = 46, CAPTION = 22, FOLD = 20;
   const begins = new Map(bars.filter(bar => bar[4] === 1).map(bar => [bar[2], bar]));
-  const fold = new Map(folds.map(([row, number, events]) => [row, { number, events: unfolded ? events : [], hidden: number - (unfolded ? events.length : 0) }]));
-  const quiet = i => { const { events, hidden } = fold.get(i) || { events: [], hidden: 0 };
-    return (hidden ? [[unfolded && events.length ? `⋮ ${plural(hidden, "event")} before` : `⋮ ${plural(hidden, "event")} folded`, ""]] : []).concat(events.map(([event, what, site]) => [cut(S(what), 40) + (site < 0 ? "" : `  ${cut(S(site), 30)}`), grouped(event)])); };
+  // What is drawn, from top to bottom: rows, and lines for what plays no part. Unfolded, those stand where they happened.
+  const quiet = folds.flatMap(([row, number, events]) => {
+    const told = unfolded ? events : [], hidden = number - told.length;
+    const mark = hidden ? [{ row, at: told.length ? told[0][0] - .5 : null, words: `⋮ ${plural(hidden, "event")} ${told.length ? "before" : "folded"}`, event: "" }] : [];
+    return mark.concat(told.map(([event, what, site]) => ({ row, at: event, words: cut(S(what), 40) + (site < 0 ? "" : `  ${cut(S(site), 30)}`), event: grouped(event) })));
+  });
+  const before = rows.map((row, i) => quiet.filter(line => line.at === null ? line.row === i : line.at < row[0] && (i === 0 || line.at > rows[i - 1][0])).sort((p, q) => p.at - q.at));
   const text = rows.map((row, i) => cut(begins.has(i) ? `${S(begins.get(i)[1])} begins` : S(row[2]), 40));
   const where = rows.map(row => row[4] < 0 ? "" : cut(place(data.sites[row[4]]), 42));
   const width = threads.map((name, t) => Math.max(150, 40 + CHAR * Math.max(long(cut(S(name), 24)) + 7,
-    ...rows.flatMap((row, i) => row[1] === t ? [long(text[i]), long(where[i]) * .93, ...quiet(i).map(([words]) => long(words) * .93)] : []), ...bars.filter(bar => bar[0] === t && !bar[4]).map(bar => long(caption(bar))))));
+    ...rows.flatMap((row, i) => row[1] === t ? [long(text[i]), long(where[i]) * .93, ...quiet.filter(line => line.row === i).map(line => long(line.words) * .93)] : []), ...bars.filter(bar => bar[0] === t && !bar[4]).map(bar => long(caption(bar))))));
   const left = []; let x = LEFT;
   for (const w of width) { left.push(x); x += w + GUTTER; }
   const total = x - GUTTER + 24;
-  const top = [], above = []; let y = HEAD + 12;
+  const top = [], start = new Map(); let y = HEAD + 12;
+  // A block that began before starts with the first line that is its own, below its name.
+  const opens = row => { for (const bar of bars) if (bar[2] === row && !bar[4] && !start.has(bar)) { start.set(bar, y); y += CAPTION; } };
   rows.forEach((_, i) => {
     // What nothing orders is drawn side by side.
-    if (together && i) { top.push(top[0]); above.push(above[0]); return; }
-    if (bars.some(bar => bar[2] === i && !bar[4])) y += CAPTION;
-    above.push(y);
-    y += FOLD * quiet(i).length;
+    if (together && i) { top.push(top[0]); return; }
+    for (const line of before[i]) { opens(line.row); line.y = y + 14; y += FOLD; }
+    opens(i);
     top.push(y + ROW / 2);
     y += ROW;
   });
@@ -239,18 +245,17 @@ function drawing(f, unfolded) {
   svg.append(g("text", { x: 8, y: 24, class: "count" }, "event"));
   bars.forEach((bar, i) => {
     const nested = bars.slice(0, i).some(other => other[0] === bar[0] && other[2] <= bar[2] && other[3] >= bar[3]) ? 5 : 0;
-    // A block that began before has its folded events inside.
-    const y1 = (bar[4] ? top[bar[2]] - ROW / 2 : above[bar[2]] - CAPTION) + 3, y2 = top[bar[3]] + ROW / 2 - 3;
+    const y1 = (start.get(bar) ?? top[bar[2]] - ROW / 2) + 3, y2 = top[bar[3]] + ROW / 2 - 3;
     svg.append(g("g", {}, g("title", {}, `${S(bar[1])}, in thread ${S(threads[bar[0]])}${bar[5] ? ": not atomic" : ""}`),
       g("rect", { x: left[bar[0]] + nested, y: y1, width: width[bar[0]] - 2 * nested, height: y2 - y1, rx: 8, class: bar[5] ? "bar blamed" : bar[4] === 2 ? "bar held" : "bar" }),
       bar[4] ? null : g("text", { x: left[bar[0]] + 32, y: y1 + 17, class: "name" }, caption(bar))));
   });
+  for (const { row, words, event, y: at } of quiet) {
+    const column = lane(rows[row][1]);
+    svg.append(g("text", { x: 8, y: at, class: "count" }, cut(event, 8)), g("circle", { cx: column, cy: at - 4, r: event ? 2.5 : 0, class: "quiet" }), g("text", { x: column + 14, y: at, class: "site" }, words));
+  }
   rows.forEach((row, i) => {
     if (!(together && i)) svg.append(g("line", { x1: LEFT - 4, x2: total - 20, y1: top[i] + ROW / 2, y2: top[i] + ROW / 2, class: "rule" }));
-    quiet(i).forEach(([words, event], n) => {
-      const at = above[i] + FOLD * n + 14;
-      svg.append(g("text", { x: 8, y: at, class: "count" }, cut(event, 8)), g("circle", { cx: lane(row[1]), cy: at - 4, r: event ? 2.5 : 0, class: "quiet" }), g("text", { x: lane(row[1]) + 14, y: at, class: "site" }, words));
-    });
     const locks = row.length > 5 ? `, with ${row.slice(5).map(S).join(", ")} held` : "";
     const told = `event ${grouped(row[0])}: thread ${S(threads[row[1]])} ${S(row[2])}, ${S(row[3])}${row[4] < 0 ? "" : " at " + place(data.sites[row[4]])}${locks}`;
     svg.append(g("g", { class: "event", tabindex: i ? "-1" : "0", role: "img", "aria-label": told, "data-row": i, "data-told": told }, g("title", {}, told),
@@ -307,10 +312,13 @@ function graph(f) {
     center[order[1]] = [16 + 2 * half[order[0]] + gap + half[order[1]], height / 2];
     width = center[order[1]][0] + half[order[1]] + 16;
   } else {
-    const radius = Math.max(100, nodes.length * 44), wide = radius + widest;
-    width = 2 * (wide + widest + 16);
-    height = 2 * (radius + TALL + 20);
-    order.forEach((node, i) => { const turn = 2 * Math.PI * i / order.length - Math.PI / 2; center[node] = [width / 2 + wide * Math.cos(turn), height / 2 + radius * Math.sin(turn)]; });
+    // On an ellipse, moved to where nothing is left over.
+    const radius = Math.max(80, nodes.length * 30), wide = radius + widest;
+    order.forEach((node, i) => { const turn = 2 * Math.PI * i / order.length - Math.PI / 2; center[node] = [wide * Math.cos(turn), radius * Math.sin(turn)]; });
+    const [left, top] = [0, 1].map(axis => Math.min(...center.map(point => point[axis])));
+    for (const point of center) { point[0] += widest + 16 - left; point[1] += TALL + 16 - top; }
+    width = Math.max(...center.map(point => point[0])) + widest + 16;
+    height = Math.max(...center.map(point => point[1])) + TALL + 24;
   }
   const svg = picture(f, "graph", width, height, f.told.U ? "Two accesses that nothing orders" : "The order that each reason asks for; it goes round in a circle", f.told.y.map(S).join(" "));
   nodes.forEach(([name, thread, blamed], i) => {

@@ -8,7 +8,7 @@ use super::page::{Page, Piece, Style};
 use crate::digest::Digest;
 use crate::finding::Finding;
 use crate::layout::{fill, fit, grouped, plural, shortened, shortened_place, width};
-use crate::model::{Checker, Coverage, Entry, Observed, Predictive, Report, Trace};
+use crate::model::{Checker, Coverage, Entry, Observed, Predictive, Report, SetAside, Trace};
 use crate::visible::visible_within;
 use crate::words::short;
 
@@ -182,7 +182,7 @@ fn predictive(checker: &Predictive) -> [String; 3] {
 }
 
 /// A line per finding.
-pub(super) fn findings(page: &mut Page, digest: &Digest, order: &Order<'_>) {
+pub(super) fn findings(page: &mut Page, report: &Report, digest: &Digest, order: &Order<'_>) {
     if digest.traces.iter().all(|trace| trace.coverage.is_none()) {
         return;
     }
@@ -220,8 +220,8 @@ pub(super) fn findings(page: &mut Page, digest: &Digest, order: &Order<'_>) {
         ];
         page.line(&pieces);
     }
-    for remark in &digest.remarks {
-        page.paragraph(3, (Style::Plain, ""), remark);
+    if let Some(aside) = &report.set_aside {
+        set_aside(page, aside);
     }
     page.gap();
 }
@@ -268,6 +268,32 @@ fn heading(page: &mut Page, digest: &Digest, order: &Order<'_>) {
         parts.push(if any { "nothing found" } else { "nothing was observed" }.to_owned());
     }
     page.entry((Style::Lead, "summary:"), &parts.join(", "));
+}
+
+/// What does not count, and what was said about findings that do not exist.
+fn set_aside(page: &mut Page, aside: &SetAside) {
+    let mut parts = Vec::new();
+    let mut add = |number: u64, what: &str| {
+        if number > 0 {
+            parts.push(format!("{} {what}", plural(number, "finding")));
+        }
+    };
+    add(aside.suppressed, "suppressed");
+    add(aside.in_baseline, "in the baseline");
+    for (idiom, number) in &aside.by_idiom.0 {
+        add(*number, &format!("benign by {}", short(idiom)));
+    }
+    if aside.baseline_not_found > 0 {
+        let number = grouped(aside.baseline_not_found);
+        parts.push(format!("{number} of the baseline did not occur (mended, or not exercised)"));
+    }
+    if !parts.is_empty() {
+        page.entry((Style::Lead, "set aside:"), &parts.join(", "));
+    }
+    for unused in &aside.unused_suppressions {
+        let words = format!("at {}: {} ({})", short(&unused.at), short(&unused.what), short(&unused.reason));
+        page.entry((Style::Lead, "unused suppression"), &words);
+    }
 }
 
 /// What the verdicts speak of.

@@ -197,6 +197,21 @@ public final class Hooks {
         count("enterCall");
     }
 
+    public static void enterCall(Object object, Object argument, int site) {
+        STATE.get().entered.push(new Object[] {site, object});
+        count("enterCallWith" + (argument == null ? "Null" : argument.getClass().getSimpleName()));
+    }
+
+    public static void enterCall(Object object, int argument, int site) {
+        STATE.get().entered.push(new Object[] {site, object});
+        count("enterCallWith" + argument);
+    }
+
+    public static void calling(int site) {
+        check(!STATE.get().open, "a call in the middle of an access");
+        count("calling");
+    }
+
     public static void exitCall(int site) {
         leave(site);
         count("exitCall");
@@ -208,6 +223,11 @@ public final class Hooks {
     }
 
     public static void exitCall(boolean result, int site) {
+        leave(site);
+        count("exitCallWith" + result);
+    }
+
+    public static void exitCall(long result, int site) {
         leave(site);
         count("exitCallWith" + result);
     }

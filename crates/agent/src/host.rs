@@ -1,0 +1,16 @@
+//! What the recorder asks of this library.
+
+use atomvet_recorder::process::Host;
+
+use crate::names;
+
+#[unsafe(no_mangle)]
+static ATOMVET_HOST: Host = Host {
+    before: || {},
+    after: names::open,
+    in_child: || {},
+    // Blocks of a JVM's are left with a word; no stack pointer is needed.
+    stack_bounds: || (0, 0),
+    // The JVM tells when a thread ends.
+    thread_started: || {},
+};

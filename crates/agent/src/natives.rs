@@ -1,0 +1,405 @@
+//! The native methods of the hook class: the way from there into the recorder. The JVM finds them by their names; to
+//! register them instead makes it say so on standard output.
+//!
+//! An access that is not covered holds its *stripe* from here until it is over (`accessed` of the hook class), so that the order
+//! of records is the order of accesses, whatever the two threads' speed. Only then can a record say what a
+//! read has read. Covered accesses hold nothing: should another thread's access come between the check and the access, an
+//! order from that one to this one is lost, but never one invented.
+
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use crate::calls::{Call, Way};
+use crate::jni::{self, Env, Object};
+use crate::ring::{Block, Kind, LOW};
+use crate::shadow::{self, Access};
+use crate::thread::{self, Frame, Heritage, Thread};
+use crate::{blocks, names, plan, process, stream, sys, vm};
+
+/// How many sites there can be: what the rewriter can number.
+const MOST_SITES: usize = 1 << 30;
+/// A word per site; see the hook class.
+static SITE_WORDS: AtomicPtr<i64> = AtomicPtr::new(core::ptr::null_mut());
+
+/// The base of the next object that is shared. Bases are addresses that the filter can tell apart.
+static NEXT_BASE: AtomicU64 = AtomicU64::new(1 << 16);
+
+/// Whose objects are that have no number in them; see the hook class.
+static OWNERS: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
+const OWNERS_BYTES: usize = 8 << 20;
+
+/// Reserves what is shared with the hook class. False if there is no room.
+pub(crate) fn reserve() -> bool {
+    let (words, owners) = (sys::reserve(MOST_SITES * size_of::<i64>()), sys::reserve(OWNERS_BYTES));
+    SITE_WORDS.store(words.cast(), Ordering::Release);
+    OWNERS.store(owners, Ordering::Release);
+    !words.is_null() && !owners.is_null()
+}
+
+/// Sets the word of a site before anybody reaches it. False if there are too many.
+pub(crate) fn set_site(site: u32, word: i64) -> bool {
+    let words = SITE_WORDS.load(Ordering::Acquire);
+    if words.is_null() || site as usize >= MOST_SITES {
+        return false;
+    }
+    // SAFETY: inside the reserved memory.
+    unsafe { words.add(site as usize).write_volatile(word) };
+    true
+}
+
+fn site_word(site: i32) -> i64 {
+    let words = SITE_WORDS.load(Ordering::Acquire);
+    // SAFETY: numbers of sites are given out by `plan`, and inside the reserved memory.
+    unsafe { words.add(site as usize).read_volatile() }
+}
+
+/// A lock that is held across an access.
+#[repr(align(64))]
+struct Stripe(AtomicU32);
+
+const STRIPES: usize = 4096;
+static STRIPE_LOCKS: [Stripe; STRIPES] = [const { Stripe(AtomicU32::new(0)) }; STRIPES];
+
+impl Stripe {
+    /// Takes it. Who holds it may be stuck, loading the class of the field it accesses: then false, after a while.
+    #[inline]
+    fn take(&self) -> bool {
+        let free = || self.0.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        free() || self.wait(free)
+    }
+
+    #[cold]
+    fn wait(&self, free: impl Fn() -> bool) -> bool {
+        const SPINS: u32 = 200;
+        const PAUSES: u32 = 2_000;
+        const NAPS: u32 = 2_000;
+        for tries in 0..SPINS + PAUSES + NAPS {
+            match tries {
+                0..SPINS => core::hint::spin_loop(),
+                SPINS..PAUSES => sys::pause(),
+                _ => sys::sleep(50),
+            }
+            if free() {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// What the hook class has to know of the recorder, to do without it what can be done so.
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_constant")]
+extern "system" fn constant(_: Env, _: Object, which: i32) -> i64 {
+    (match which {
+        0 => SITE_WORDS.load(Ordering::Acquire) as usize,
+        1 => &raw const NEXT_BASE as usize,
+        2 => OWNERS.load(Ordering::Acquire) as usize,
+        3 => vm::options().elements.map_or(i32::MAX as usize, |most| most as usize),
+        10 => thread::INDEX_SHIFT as usize,
+        11 => granule(),
+        12 => shift(Access::Read) as usize,
+        13 => shift(Access::Write) as usize,
+        20 => offset_of!(Thread, key),
+        21 => offset_of!(Thread, plane),
+        22 => offset_of!(Thread, write_plane),
+        23 => offset_of!(Thread, depth),
+        24 => offset_of!(Thread, announced),
+        25 => offset_of!(Thread, received),
+        26 => offset_of!(Thread, bare_count),
+        27 => offset_of!(Thread, frames),
+        30 => size_of::<Frame>(),
+        31 => offset_of!(Frame, key),
+        32 => offset_of!(Frame, bare_count),
+        _ => 0,
+    }) as i64
+}
+
+/// How far the word for an address is behind that for address 0.
+fn distance(access: Access, address: usize) -> usize {
+    let place =
+        |address| Thread::recording().map_or(0, |thread| shadow::place_of_word(thread, access, address));
+    place(address) - place(0)
+}
+
+/// How many bytes a word of the filter is about.
+fn granule() -> usize {
+    (3..12).map(|bits| 1 << bits).find(|&size| distance(Access::Read, size) != 0).unwrap_or(8)
+}
+
+/// How many bits an address is shifted to the left to tell where its word is.
+fn shift(access: Access) -> isize {
+    let far = 1 << 40;
+    distance(access, far).trailing_zeros() as isize - far.trailing_zeros() as isize
+}
+
+/// Threads that were started and have not been heard of yet, and all that were started, by the hook class's number.
+struct Threads {
+    unborn: HashMap<i64, Heritage>,
+    serials: HashMap<i64, u32>,
+}
+
+static THREADS: Mutex<Option<Threads>> = Mutex::new(None);
+
+fn with_threads<R>(act: impl FnOnce(&mut Threads) -> R) -> R {
+    let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+    act(threads.get_or_insert_with(|| Threads { unborn: HashMap::new(), serials: HashMap::new() }))
+}
+
+fn name_thread(env: Env, serial: u32, name: Object) {
+    if !name.is_null() {
+        names::write(&format!("t {serial} {}\n", names::text(&jni::string(env, name))));
+    }
+}
+
+/// Makes the running thread known; 0 if it cannot be recorded.
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_attach")]
+extern "system" fn attach(env: Env, _: Object, number: i64, name: Object) -> i64 {
+    if !process::has_started() {
+        return 0;
+    }
+    let heritage = with_threads(|threads| threads.unborn.remove(&number));
+    let is_new = heritage.is_none();
+    let thread = match heritage {
+        Some(heritage) => Thread::start_as(heritage),
+        None => Thread::recording(),
+    };
+    match thread {
+        Some(thread) => {
+            if is_new {
+                name_thread(env, thread.serial, name);
+            }
+            with_threads(|threads| threads.serials.insert(number, thread.serial));
+            &raw mut *thread as i64
+        }
+        None => 0,
+    }
+}
+
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_isSilent")]
+extern "system" fn is_silent(_: Env, _: Object) -> u8 {
+    u8::from(!process::has_started() || vm::options().empty)
+}
+
+/// Memory for the open blocks of a thread; it stays with the thread's index.
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_blocksOf")]
+extern "system" fn blocks_of(_: Env, _: Object, recorder: i64) -> i64 {
+    static ALL: [AtomicPtr<u8>; 1 << 14] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 1 << 14];
+    // SAFETY: what `attach` gave.
+    let index = unsafe { (*(recorder as *const Thread)).index } as usize;
+    let there = ALL[index].load(Ordering::Acquire);
+    if !there.is_null() {
+        return there as i64;
+    }
+    let memory = sys::reserve(thread::FRAMES * size_of::<u32>());
+    ALL[index].store(memory, Ordering::Release);
+    memory as i64
+}
+
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_countVirtual")]
+extern "system" fn count_virtual(_: Env, _: Object) {
+    static TOLD: AtomicU32 = AtomicU32::new(0);
+    if TOLD.swap(1, Ordering::Relaxed) == 0 {
+        stream::count_lost_thread();
+        names::write("x virtual threads: what they do is not recorded\n");
+    }
+}
+
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_countUnfollowed")]
+extern "system" fn count_unfollowed(_: Env, _: Object) {
+    static TOLD: AtomicU32 = AtomicU32::new(0);
+    if TOLD.swap(1, Ordering::Relaxed) == 0 {
+        names::write(
+            "x objects behind very large structures: recorded only when a second thread uses them\n",
+        );
+    }
+}
+
+/// An access that is not covered, about to be made, in blocks of which some are news. Gives the stripe that it holds.
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_access")]
+#[expect(clippy::too_many_arguments, reason = "one call of Java's is cheaper than two")]
+extern "system" fn access(
+    env: Env,
+    class: Object,
+    address: i64,
+    bytes: i32,
+    site: i32,
+    writes: i32,
+    blocks: i64,
+    from: i32,
+    to: i32,
+) -> i64 {
+    tell(env, class, blocks, from, to);
+    if bytes == 0 {
+        return 0;
+    }
+    let held = hold(address);
+    let size = bytes.count_ones() as usize;
+    let access = if writes != 0 { Access::Write } else { Access::Read };
+    if let Some(thread) = thread::current()
+        && !shadow::is_covered(thread, access, address as usize, size)
+    {
+        thread.seen += 1;
+        shadow::uncovered(access, address as usize, size, site as usize);
+    }
+    held
+}
+
+/// Holds the stripe of an address; 0 if it cannot be had.
+pub(crate) fn hold(address: i64) -> i64 {
+    let stripe = &STRIPE_LOCKS[(address as usize >> 3) % STRIPES];
+    if stripe.take() { &raw const stripe.0 as i64 } else { 0 }
+}
+
+/// Blocks that were entered since the recorder was last told: their sites are at `memory`.
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_tell")]
+extern "system" fn tell(_: Env, _: Object, memory: i64, from: i32, to: i32) {
+    for depth in from..to {
+        // SAFETY: the hook class has written so many.
+        let site = unsafe { *(memory as *const u32).add(depth as usize) };
+        blocks::enter((Block::Function as u64) << 48 | u64::from(site), 0, 0);
+    }
+}
+
+/// So many blocks are open now.
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_leave")]
+extern "system" fn leave(_: Env, _: Object, depth: i32) {
+    let Some(thread) = thread::current() else { return };
+    while thread.depth > depth as usize {
+        blocks::leave(thread);
+    }
+}
+
+/// Records something about an object that synchronises.
+pub(crate) fn record(kind: Kind, operand: u64, site: i32) {
+    let Some(thread) = thread::current() else { return };
+    if thread.busy != 0 {
+        return;
+    }
+    thread.busy = 1;
+    use Kind::{Acquire, AcquireShared, Barrier, Join, Observe, Release, ReleaseExclusive, Take, Wait};
+    if matches!(kind, Acquire | AcquireShared | Barrier | Join | Observe | Take | Wait) {
+        shadow::record_bare(thread);
+        thread.receive();
+    }
+    stream::record(thread, kind, 0, operand, site as usize);
+    match kind {
+        Acquire | AcquireShared => thread.locks += 1,
+        Release | ReleaseExclusive => thread.locks = thread.locks.saturating_sub(1),
+        _ => {}
+    }
+    thread.busy = 0;
+}
+
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_synchronise")]
+extern "system" fn synchronise(_: Env, _: Object, what: i32, base: i64, site: i32) {
+    let kind = match what {
+        0 => Kind::Acquire,
+        1 => Kind::Release,
+        2 => Kind::Wait,
+        _ => return,
+    };
+    record(kind, base as u64, site);
+}
+
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_fork")]
+extern "system" fn fork(env: Env, _: Object, number: i64, name: Object, site: i32) {
+    let Some(thread) = thread::current().filter(|_| number >= 0) else { return };
+    let heritage = Heritage {
+        serial: thread::new_serial(),
+        parent_birth: thread.birth,
+        parent_last: thread.newest + thread::STEP,
+    };
+    with_threads(|threads| threads.unborn.insert(number, heritage));
+    name_thread(env, heritage.serial, name);
+    record(Kind::Fork, u64::from(heritage.serial), site);
+    // Records that the creator makes from now on do not come before the new thread.
+    thread.receive();
+}
+
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_join")]
+extern "system" fn join(_: Env, _: Object, number: i64, site: i32) {
+    // Unless it did nothing that was seen, or was joined before.
+    if let Some(serial) = with_threads(|threads| threads.serials.remove(&number)) {
+        record(Kind::Join, u64::from(serial), site);
+    }
+}
+
+/// The running thread ends.
+pub(crate) fn thread_ends() {
+    let Some(thread) = thread::current() else { return };
+    thread.busy = 1;
+    blocks::leave_all(thread);
+    stream::record(thread, Kind::ThreadEnd, 0, 0, 0);
+    thread.end();
+}
+
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_isOfInterest")]
+extern "system" fn is_of_interest(_: Env, _: Object, site: i32, way: i32) -> u8 {
+    let call = Call::from_number(site_word(site));
+    u8::from(call.is_some_and(|call| call.record(Way::from_number(way)).is_some()))
+}
+
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_called")]
+extern "system" fn called(_: Env, _: Object, base: i64, site: i32, way: i32) {
+    let kind = Call::from_number(site_word(site)).and_then(|call| call.record(Way::from_number(way)));
+    if let Some(kind) = kind {
+        record(kind, base as u64, site);
+    }
+}
+
+/// Gives a class a number.
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_describe")]
+extern "system" fn describe(_: Env, _: Object, class: Object, parent: i32) -> i32 {
+    let number = next_class();
+    match names::type_name(&jni::class_signature(vm::ti(), class)) {
+        (name, Some(shift)) => names::write(&format!("a {number} {shift} {name}\n")),
+        (name, None) => names::write(&format!("c {number} {parent} {name}\n")),
+    }
+    number
+}
+
+/// A number for a class.
+pub(crate) fn next_class() -> i32 {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed) as i32
+}
+
+/// The fields that a class declares: name, descriptor and modifiers of each.
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_fields")]
+extern "system" fn fields(env: Env, _: Object, class: Object) -> Object {
+    let fields = jni::class_fields(vm::ti(), class);
+    let texts = fields
+        .into_iter()
+        .flat_map(|(name, descriptor, modifiers)| [name, descriptor, modifiers.to_string().into_bytes()]);
+    jni::new_strings(env, &texts.collect::<Vec<_>>())
+}
+
+/// An object is shared from now on.
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_announce")]
+extern "system" fn announce(_: Env, _: Object, base: i64, class: i32, is_class: i32) {
+    let Some(thread) = thread::current().filter(|_| base != 0) else { return };
+    let what = u64::from(class as u32) | u64::from(is_class as u32) << 32;
+    stream::record_pair(thread, Kind::Object, base as u64 & LOW, what);
+}
+
+/// The name of what is at a displacement in the objects of a class, or among its static fields.
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_named")]
+extern "system" fn named(env: Env, _: Object, class: i32, displacement: i64, field: Object, is_static: i32) {
+    let kind = if is_static != 0 { 'g' } else { 'i' };
+    let name = names::text(&jni::string(env, field));
+    names::write(&format!("{kind} {class} {displacement} {name}\n"));
+}
+
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_fieldOf")]
+extern "system" fn field_of(env: Env, _: Object, site: i32) -> Object {
+    let field = plan::field_of(site).unwrap_or_default();
+    jni::new_strings(env, &field)
+}
+
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_loaderOf")]
+extern "system" fn loader_of(env: Env, _: Object, site: i32) -> Object {
+    let weak = plan::loader_of(site);
+    if weak.is_null() { weak } else { jni::new_local(env, weak) }
+}

@@ -1,0 +1,307 @@
+//! Which classes and methods get which hooks, and what every site is.
+//!
+//! What is a block follows the papers: every method that is not private, private ones if they are synchronized, and
+//! synchronized blocks in the others. Not `main`, not what threads are made for (`run`, `call`), not class
+//! initialisers, and nothing that the compiler made up; nor what is atomic by itself, methods with one access and nothing
+//! else in them.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::sync::{Mutex, PoisonError};
+
+use atomvet_jvm::{ClassShape, FieldKind, MemberRef, Method, Plan, Site, Wanted, What};
+
+use crate::calls::{self, Call};
+use crate::jni::{self, Env, Object};
+use crate::{juc, names, natives, vm};
+
+/// What is done with a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Treatment {
+    /// All hooks.
+    Everything,
+    /// Only calls that synchronise.
+    Calls,
+    /// Only calls that `juc.rs` knows.
+    Library,
+}
+
+impl Treatment {
+    /// The class whose hooks are called.
+    pub(crate) fn hook_class(self) -> &'static str {
+        match self {
+            Treatment::Everything | Treatment::Calls => "java/lang/AtomvetHooks",
+            Treatment::Library => "java/lang/AtomvetCalls",
+        }
+    }
+}
+
+/// Whose a class is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    Jdk,
+    Application,
+}
+
+/// Whether objects of a class get a field for their number. It may not be added to a class that is loaded already, nor taken
+/// away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Numbered {
+    No,
+    Yes,
+    /// If no superclass is expected to have it.
+    AtTheTop,
+}
+
+/// The field.
+pub(crate) const ID_FIELD: &[u8] = b"$atomvet";
+
+/// Of the JDK, what hooks themselves use, and what the JVM knows too well.
+const NEVER: &[&str] = &[
+    "java/lang/Object",
+    "java/lang/String",
+    "java/lang/Class",
+    "java/lang/ref/",
+    "java/lang/invoke/",
+    "java/lang/reflect/",
+    "java/lang/Thread",
+    "java/lang/System",
+    "java/lang/Math",
+    "java/lang/Integer",
+    "java/util/Arrays",
+    "java/lang/AtomvetHooks",
+    "jdk/internal/",
+    "sun/",
+];
+
+/// Of what application loaders load: made by the JDK at run time, or unusual classes that are not verified; and what tests use
+/// to force an interleaving, which is to be seen by nobody.
+const NOT_APPLICATION: &[&str] =
+    &["java/", "atomvet/steps/", "jdk/internal/", "jdk/proxy", "com/sun/proxy/", "sun/"];
+
+/// Nothing if a class stays as it is.
+pub(crate) fn treatment(class: &[u8], owner: Owner) -> Option<Treatment> {
+    let options = vm::options();
+    let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| class.starts_with(prefix.as_bytes()));
+    match owner {
+        Owner::Application if starts(NOT_APPLICATION) => None,
+        Owner::Application => (!options.leaves_out(class)).then_some(Treatment::Everything),
+        Owner::Jdk if class == b"java/lang/StringBuffer" && options.includes(class) => {
+            Some(Treatment::Everything)
+        }
+        Owner::Jdk if options.includes(class) && !starts(NEVER) => Some(Treatment::Everything),
+        Owner::Jdk if calls::concerns(class) => Some(Treatment::Calls),
+        Owner::Jdk => juc::is_watched(class).then_some(Treatment::Library),
+    }
+}
+
+/// A field that a site is about.
+struct FieldName {
+    owner: Vec<u8>,
+    name: Vec<u8>,
+    descriptor: Vec<u8>,
+    loader: u32,
+}
+
+/// All sites so far.
+struct Sites {
+    /// Per site, which of the fields it is about. Site 0 is none.
+    fields_of: Vec<u32>,
+    fields: Vec<FieldName>,
+    /// Per loader, a hash code and a weak reference as a number; loader 0 is the JVM's own.
+    loaders: Vec<(i32, usize)>,
+}
+
+static SITES: Mutex<Sites> =
+    Mutex::new(Sites { fields_of: Vec::new(), fields: Vec::new(), loaders: Vec::new() });
+const NO_FIELD: u32 = u32::MAX;
+
+fn with_sites<R>(act: impl FnOnce(&mut Sites) -> R) -> R {
+    act(&mut SITES.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The field of a site: class, name and descriptor.
+pub(crate) fn field_of(site: i32) -> Option<[Vec<u8>; 3]> {
+    with_sites(|sites| {
+        let field = sites.fields.get(*sites.fields_of.get(site as usize)? as usize)?;
+        let owner = field.owner.iter().map(|&byte| if byte == b'/' { b'.' } else { byte }).collect();
+        Some([owner, field.name.clone(), field.descriptor.clone()])
+    })
+}
+
+/// The loader of a site's class, as a weak reference; null for the JVM's own.
+pub(crate) fn loader_of(site: i32) -> Object {
+    with_sites(|sites| {
+        let field = *sites.fields_of.get(site as usize)?;
+        let loader = sites.fields.get(field as usize)?.loader;
+        Some(sites.loaders.get((loader as usize).checked_sub(1)?)?.1 as Object)
+    })
+    .unwrap_or(core::ptr::null_mut())
+}
+
+/// The number of a loader.
+fn loader_number(env: Env, loader: Object) -> u32 {
+    if loader.is_null() {
+        return 0;
+    }
+    let hash = jni::hash_code(vm::ti(), loader);
+    let known = with_sites(|sites| sites.loaders.clone());
+    let found =
+        known.iter().position(|&(other, weak)| other == hash && jni::is_same(env, weak as Object, loader));
+    if let Some(found) = found {
+        return found as u32 + 1;
+    }
+    let weak = jni::new_weak_global(env, loader);
+    with_sites(|sites| {
+        sites.loaders.push((hash, weak as usize));
+        sites.loaders.len() as u32
+    })
+}
+
+/// The plan for one class.
+pub(crate) struct ClassPlan {
+    treatment: Treatment,
+    loader: u32,
+    /// `s` and `b` lines, behind the file.
+    lines: String,
+    /// The fields of this class's sites, by class, name and descriptor.
+    fields: HashMap<[Vec<u8>; 3], u32>,
+    /// Whether the method at hand is a block, and a class initialiser.
+    in_block: bool,
+    in_initialiser: bool,
+    numbered: Numbered,
+}
+
+impl ClassPlan {
+    /// For a class whose source is in this file.
+    pub(crate) fn new(
+        env: Env,
+        treatment: Treatment,
+        loader: Object,
+        source: &str,
+        numbered: Numbered,
+    ) -> ClassPlan {
+        let lines = format!("f {source}\n");
+        let (loader, fields) = (loader_number(env, loader), HashMap::new());
+        ClassPlan { treatment, loader, lines, fields, in_block: false, in_initialiser: false, numbered }
+    }
+
+    /// Makes the sites known. Before the class can run.
+    pub(crate) fn publish(&self) {
+        names::write(&self.lines);
+    }
+
+    fn field(&mut self, reference: &MemberRef<'_>) -> u32 {
+        let MemberRef { owner, name, descriptor } = *reference;
+        let key = [owner, name, descriptor].map(<[u8]>::to_vec);
+        let loader = self.loader;
+        *self.fields.entry(key).or_insert_with_key(|[owner, name, descriptor]| {
+            let (owner, name, descriptor) = (owner.clone(), name.clone(), descriptor.clone());
+            with_sites(|sites| {
+                sites.fields.push(FieldName { owner, name, descriptor, loader });
+                sites.fields.len() as u32 - 1
+            })
+        })
+    }
+}
+
+fn new_site(field: u32) -> u32 {
+    with_sites(|sites| {
+        if sites.fields_of.is_empty() {
+            sites.fields_of.push(NO_FIELD);
+        }
+        sites.fields_of.push(field);
+        sites.fields_of.len() as u32 - 1
+    })
+}
+
+const ACC_PRIVATE: u16 = 0x0002;
+const ACC_SYNCHRONIZED: u16 = 0x0020;
+const ACC_SYNTHETIC: u16 = 0x1000;
+
+/// Whether the papers count executions of a method as blocks.
+fn is_block(method: &Method<'_>) -> bool {
+    let is_own = method.access & ACC_PRIVATE == 0 || method.access & ACC_SYNCHRONIZED != 0;
+    let is_entry = match method.name {
+        b"main" | b"<clinit>" => true,
+        b"run" => method.descriptor == b"()V",
+        b"call" => method.descriptor.starts_with(b"()"),
+        _ => false,
+    };
+    // One access alone is atomic, whatever others do; most methods that only get or set a field are like that.
+    is_own && !is_entry && !method.is_simple && method.access & ACC_SYNTHETIC == 0
+}
+
+impl Plan for ClassPlan {
+    fn method(&mut self, method: &Method<'_>) -> Wanted {
+        self.in_initialiser = method.name == b"<clinit>";
+        self.in_block = false;
+        if self.treatment == Treatment::Calls {
+            let call = calls::meaning(method.class, method.name, method.descriptor).is_some();
+            return Wanted { call, ..Wanted::default() };
+        }
+        if self.treatment == Treatment::Library {
+            let call = juc::meaning(method.class, method.name, false).is_some();
+            let monitors = method.class.starts_with(b"java/util/Collections$");
+            return Wanted { call, argument: call, monitors: call && monitors, ..Wanted::default() };
+        }
+        self.in_block = is_block(method);
+        Wanted { block: self.in_block, call: false, argument: false, ..Wanted::ALL }
+    }
+
+    fn added_field(&mut self, class: &ClassShape<'_>) -> Option<&'static [u8]> {
+        const ACC_INTERFACE: u16 = 0x0200;
+        let wanted = match self.numbered {
+            Numbered::No => false,
+            Numbered::Yes => true,
+            // Fields of records are final, and the compiler promises that there are no others.
+            Numbered::AtTheTop => {
+                class.access & ACC_INTERFACE == 0
+                    && class.super_name != b"java/lang/Record"
+                    && treatment(class.super_name, Owner::Application).is_none()
+            }
+        };
+        wanted.then_some(ID_FIELD)
+    }
+
+    fn site(&mut self, site: &Site<'_>) -> Option<u32> {
+        let of_library = match (site.what, self.treatment) {
+            (What::Calling(method), _) => Some(juc::calling(method.owner, method.name)?),
+            (What::Call, Treatment::Library) => {
+                let is_synchronized = site.method.access & ACC_SYNCHRONIZED != 0;
+                Some(juc::meaning(site.method.class, site.method.name, is_synchronized)?)
+            }
+            (What::Acquire, Treatment::Library) => Some(0),
+            (_, Treatment::Library) => return None,
+            _ => None,
+        };
+        let field = match site.what {
+            What::Read(field) | What::Write(field) => self.field(&field.reference),
+            _ => NO_FIELD,
+        };
+        let number = new_site(field);
+        let line = site.line.unwrap_or(0);
+        let method = || format!("{}.{}", names::class_name(site.method.class), names::text(site.method.name));
+        let (word, block) = match site.what {
+            _ if of_library.is_some() => (of_library.unwrap_or(0), None),
+            What::Block => (0, Some(method())),
+            What::Acquire if !self.in_block => (2, Some(method() + " synchronized")),
+            What::Call => {
+                let call = calls::meaning(site.method.class, site.method.name, site.method.descriptor);
+                (call.map_or(-1, Call::number), None)
+            }
+            // What a class initialiser writes is seen by others only when it is done.
+            What::Write(field) if self.in_initialiser && field.kind == FieldKind::Static => (-1, None),
+            _ => (0, None),
+        };
+        if word != 0 && !natives::set_site(number, word) {
+            return None;
+        }
+        // A text in memory can be written.
+        let _ = match block {
+            Some(name) => writeln!(self.lines, "b {number} {line} {name}"),
+            None => writeln!(self.lines, "s {number} {line}"),
+        };
+        Some(number)
+    }
+}

@@ -1,0 +1,293 @@
+//! What the numbers in a JVM's records mean: sites, blocks, classes, fields, from the file that the agent writes beside
+//! its ring (`crates/agent/src/names.rs` says how), and objects, from the records themselves.
+//!
+//! Lines are appended before the first record that needs them, so that the file is read on when a number is not
+//! known.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use rustc_hash::FxHashMap;
+
+use super::symbols::{Function, Owner, Place};
+
+/// How many objects are kept. Of the oldest a variable that nobody has named yet is a number.
+const OBJECTS: usize = 4 << 20;
+
+/// See the head of this file.
+pub(crate) struct Names {
+    path: PathBuf,
+    file: Option<File>,
+    /// The start of a line whose end is not there yet.
+    rest: Vec<u8>,
+    /// The source file of the lines that follow.
+    source: u32,
+    sources: Vec<String>,
+    /// Per site, source file and line.
+    sites: FxHashMap<u32, (u32, u32)>,
+    /// Per site of a block, its name.
+    blocks: FxHashMap<u32, String>,
+    classes: FxHashMap<u32, Class>,
+    /// By displacement, the fields of a class's objects and its static ones.
+    fields: HashMap<(u32, u64), String>,
+    statics: HashMap<(u32, u64), String>,
+    threads: FxHashMap<u32, String>,
+    /// Objects by their base.
+    objects: BTreeMap<u64, Object>,
+    /// What could not be instrumented.
+    left_alone: Vec<String>,
+}
+
+struct Class {
+    name: String,
+    parent: u32,
+    /// For arrays, how far elements are apart: 1 << shift.
+    shift: Option<u32>,
+    /// How many of its objects were met.
+    objects: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Object {
+    class: u32,
+    /// Which of its class it is; 0 is the class itself.
+    number: u32,
+}
+
+/// Where elements begin behind the base of an array.
+const HEADER: u64 = 16;
+
+impl Names {
+    /// Of a process whose agent writes to this file.
+    pub(crate) fn new(path: &Path) -> Names {
+        Names {
+            path: path.to_owned(),
+            file: None,
+            rest: Vec::new(),
+            source: 0,
+            sources: vec!["?".to_owned()],
+            sites: FxHashMap::default(),
+            blocks: FxHashMap::default(),
+            classes: FxHashMap::default(),
+            fields: HashMap::new(),
+            statics: HashMap::new(),
+            threads: FxHashMap::default(),
+            objects: BTreeMap::new(),
+            left_alone: Vec::new(),
+        }
+    }
+
+    /// Reads what was appended.
+    fn read_on(&mut self) {
+        if self.file.is_none() {
+            self.file = File::open(&self.path).ok();
+        }
+        let mut bytes = std::mem::take(&mut self.rest);
+        // The directory may be gone: then numbers stay numbers.
+        let _ = self.file.as_mut().map(|file| file.read_to_end(&mut bytes));
+        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        self.rest = bytes.split_off(whole);
+        for line in String::from_utf8_lossy(&bytes).lines() {
+            // A line that is none tells nothing.
+            let _ = self.line(line);
+        }
+    }
+
+    fn line(&mut self, line: &str) -> Option<()> {
+        let (kind, rest) = line.split_once(' ')?;
+        let two = || rest.split_once(' ');
+        let three = || {
+            let (first, rest) = rest.split_once(' ')?;
+            let (second, rest) = rest.split_once(' ')?;
+            Some((first.parse::<u32>().ok()?, second, rest.to_owned()))
+        };
+        match kind {
+            "f" => {
+                self.sources.push(rest.to_owned());
+                self.source = self.sources.len() as u32 - 1;
+            }
+            "s" => {
+                let (site, line) = two()?;
+                self.sites.insert(site.parse().ok()?, (self.source, line.parse().ok()?));
+            }
+            "b" => {
+                let (site, line, name) = three()?;
+                self.sites.insert(site, (self.source, line.parse().ok()?));
+                self.blocks.insert(site, name);
+            }
+            "c" => {
+                let (class, parent, name) = three()?;
+                let parent = parent.parse().ok()?;
+                self.classes.insert(class, Class { name, parent, shift: None, objects: 0 });
+            }
+            "a" => {
+                let (class, shift, name) = three()?;
+                let shift = Some(shift.parse::<u32>().ok()?.min(3));
+                self.classes.insert(class, Class { name, parent: 0, shift, objects: 0 });
+            }
+            "i" | "g" => {
+                let (class, displacement, name) = three()?;
+                let fields = if kind == "i" { &mut self.fields } else { &mut self.statics };
+                fields.insert((class, displacement.parse().ok()?), name);
+            }
+            "t" => {
+                let (thread, name) = two()?;
+                self.threads.insert(thread.parse().ok()?, name.to_owned());
+            }
+            "x" => self.left_alone.push(rest.to_owned()),
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn site(&mut self, site: u32) -> String {
+        if !self.sites.contains_key(&site) {
+            self.read_on();
+        }
+        match self.sites.get(&site) {
+            Some(&(source, 0)) => self.sources[source as usize].clone(),
+            Some(&(source, line)) => format!("{}:{line}", self.sources[source as usize]),
+            None => format!("site {site}"),
+        }
+    }
+
+    /// Where a record was made.
+    pub(crate) fn place(&mut self, site: u64) -> Place {
+        Place { site: self.site(site as u32), function: String::new() }
+    }
+
+    /// A block, by its site.
+    pub(crate) fn block(&mut self, site: u64) -> Function {
+        let at = self.site(site as u32);
+        let name = self.blocks.get(&(site as u32)).cloned().unwrap_or_else(|| at.clone());
+        Function { name, site: at, owner: Owner::User, library: String::new() }
+    }
+
+    /// A thread as the program calls it.
+    pub(crate) fn thread(&mut self, serial: u32) -> Option<String> {
+        if !self.threads.contains_key(&serial) {
+            self.read_on();
+        }
+        self.threads.get(&serial).cloned()
+    }
+
+    /// An object is at `base` from now on.
+    pub(crate) fn object(&mut self, base: u64, what: u64) {
+        let class = what as u32;
+        if !self.classes.contains_key(&class) {
+            self.read_on();
+        }
+        let Some(known) = self.classes.get_mut(&class) else { return };
+        let number = if what >> 32 == 0 {
+            known.objects += 1;
+            known.objects
+        } else {
+            0
+        };
+        self.objects.insert(base, Object { class, number });
+        if self.objects.len() > OBJECTS {
+            let newer = self.objects.keys().nth(OBJECTS / 2).copied().unwrap_or(base);
+            self.objects = self.objects.split_off(&newer);
+        }
+    }
+
+    /// The variable at an address, or the object, if it is that of a lock.
+    pub(crate) fn variable(&mut self, address: u64) -> Option<String> {
+        let (&base, &Object { class, number }) = self.objects.range(..=address).next_back()?;
+        let known = self.classes.get(&class)?;
+        let displacement = address - base;
+        let object = if number == 0 { known.name.clone() } else { format!("{}#{number}", known.name) };
+        Some(match (displacement, known.shift) {
+            (0, _) if number == 0 => format!("{object}.class"),
+            (0, _) => object,
+            (_, Some(shift)) => format!("{object}[{}]", displacement.checked_sub(HEADER)? >> shift),
+            (_, None) if number == 0 => format!("{object}.{}", self.static_field(class, displacement)),
+            (_, None) => format!("{object}.{}", self.field(class, displacement)),
+        })
+    }
+
+    fn static_field(&mut self, class: u32, displacement: u64) -> String {
+        if !self.statics.contains_key(&(class, displacement)) {
+            self.read_on();
+        }
+        self.statics.get(&(class, displacement)).cloned().unwrap_or_else(|| format!("?{displacement}"))
+    }
+
+    fn field(&mut self, class: u32, displacement: u64) -> String {
+        self.known_field(class, displacement)
+            .or_else(|| {
+                self.read_on();
+                self.known_field(class, displacement)
+            })
+            .unwrap_or_else(|| format!("?{displacement}"))
+    }
+
+    /// A field that the class or a superclass declares.
+    fn known_field(&self, class: u32, displacement: u64) -> Option<String> {
+        let mut class = class;
+        // No hierarchy is as deep; the bound is for files that are not the agent's.
+        for _ in 0..1000 {
+            if let Some(name) = self.fields.get(&(class, displacement)) {
+                return Some(name.clone());
+            }
+            class = self.classes.get(&class)?.parent;
+        }
+        None
+    }
+
+    /// What could not be instrumented.
+    pub(crate) fn left_alone(&mut self) -> Vec<String> {
+        self.read_on();
+        self.left_alone.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Names {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
+        let mut names = Names::new(file.path());
+        names.read_on();
+        names
+    }
+
+    #[test]
+    fn fields_of_objects_have_names() {
+        let mut names = names("c 1 0 Base\nc 2 1 Account\ni 1 24 id\ni 2 32 balance\ng 2 16 total\n");
+        names.object(1000, 2);
+        names.object(2000, 2);
+        names.object(3000, 2 | 1 << 32);
+        let mut variable = |address| names.variable(address).unwrap();
+        assert_eq!(variable(1024), "Account#1.id");
+        assert_eq!(variable(2032), "Account#2.balance");
+        assert_eq!(variable(2000), "Account#2");
+        assert_eq!(variable(3016), "Account.total");
+        assert_eq!(variable(3000), "Account.class");
+        assert_eq!(names.variable(10), None);
+    }
+
+    #[test]
+    fn elements_of_arrays_have_indices() {
+        let mut names = names("a 1 3 int[]\na 2 0 byte[]\n");
+        names.object(1000, 1);
+        names.object(2000, 2);
+        assert_eq!(names.variable(1000 + 16 + 4 * 8).unwrap(), "int[]#1[4]");
+        assert_eq!(names.variable(2000 + 16 + 5).unwrap(), "byte[]#1[5]");
+    }
+
+    #[test]
+    fn sites_and_blocks_have_lines() {
+        let mut names =
+            names("f com/acme/Bank.java\ns 1 42\nb 2 40 com.acme.Bank.pay\ns 3 0\nnonsense\nb x y z\n");
+        assert_eq!(names.place(1).site, "com/acme/Bank.java:42");
+        let block = names.block(2);
+        assert_eq!((&*block.name, &*block.site), ("com.acme.Bank.pay", "com/acme/Bank.java:40"));
+        assert_eq!(names.place(3).site, "com/acme/Bank.java");
+        assert_eq!(names.place(9).site, "site 9");
+    }
+}

@@ -1,0 +1,221 @@
+//! What surrounds a program: how it was linked and stripped, where its debug information is, what it loads later, and who
+//! is killed while it runs. Sources are in `tests/programs/surroundings`.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use super::{ATOMVET, blamed, programs, run, succeed, violations, workplace};
+
+fn source(name: &str) -> PathBuf {
+    programs().join(name)
+}
+
+/// `compiler arguments… source choreography.o -o binary`, by words.
+fn build(directory: &Path, compiler: &str, from: &str, binary: &str) -> PathBuf {
+    let binary = directory.join(binary);
+    let mut words = compiler.split(' ');
+    let mut command = Command::new(words.next().expect("a compiler"));
+    command.args(words).arg("-I").arg(programs()).arg(source(from)).arg(directory.join("choreography.o"));
+    succeed(command.args(["-pthread", "-ldl", "-o"]).arg(&binary));
+    binary
+}
+
+fn atomvet_cc(directory: &Path, from: &str, binary: &str) -> PathBuf {
+    build(directory, &format!("{ATOMVET} cc -O1"), from, binary)
+}
+
+/// The report on a program, and what it printed.
+fn watch(command: &mut Command) -> (Value, String) {
+    let output = run(command);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let report =
+        serde_json::from_str(&stderr).unwrap_or_else(|error| panic!("{command:?}: {error}: {stderr}"));
+    (report, String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn atomvet_run(binary: &Path) -> Command {
+    let mut command = Command::new(ATOMVET);
+    command.args(["run", "--format", "json", "--"]).arg(binary);
+    command
+}
+
+/// The lines, without the names of files, of the event that completes each violation.
+fn completed_at(report: &Value) -> Vec<String> {
+    let site = |v: &&Value| v["site"].as_str().unwrap_or("").rsplit('/').next().unwrap_or("").to_owned();
+    violations(report).iter().map(site).collect()
+}
+
+#[test]
+fn a_library_that_is_loaded_later_has_blocks_and_lines() {
+    let directory = workplace();
+    let directory = directory.path();
+    for compiler in [format!("{ATOMVET} cc"), "gcc -g -fsanitize=thread".to_owned()] {
+        let host = build(directory, &format!("{compiler} -rdynamic"), "surroundings/host.c", "host");
+        let library = directory.join("plugin.so");
+        let mut words = compiler.split(' ');
+        let mut command = Command::new(words.next().expect("a compiler"));
+        command.args(words).args(["-shared", "-fPIC", "-o"]).arg(&library);
+        succeed(command.arg(source("surroundings/plugin.c")));
+        let (report, printed) = watch(atomvet_run(&host).arg(&library));
+        assert_eq!(printed, "150\n");
+        assert_eq!(blamed(&report), [("deposit".to_owned(), 10)].into(), "{compiler}: {report:#}");
+        assert_eq!(completed_at(&report), ["plugin.c:15"], "{compiler}: {report:#}");
+        let names = report.to_string();
+        assert!(names.contains("plugin_balance"), "{compiler}: {report:#}");
+    }
+}
+
+#[test]
+fn a_stripped_program_has_places() {
+    let directory = workplace();
+    for compiler in [format!("{ATOMVET} cc -O1"), "gcc -O1 -fsanitize=thread".to_owned()] {
+        let binary = build(directory.path(), &compiler, "c/bank_bad.c", "bank");
+        succeed(Command::new("strip").arg(&binary));
+        let (report, _) = watch(&mut atomvet_run(&binary));
+        let names: Vec<_> = blamed(&report).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), 1, "{compiler}: {report:#}");
+        assert!(names[0].starts_with("bank+0x"), "{compiler}: {report:#}");
+        assert!(completed_at(&report)[0].starts_with("bank+0x"), "{compiler}: {report:#}");
+    }
+}
+
+/// Where the debug information of a program can be, by what leads to it.
+#[derive(Clone, Copy, Debug)]
+enum Debug {
+    /// A `.gnu_debuglink` to a file beside it.
+    Link,
+    /// The same, in a folder `.debug`.
+    LinkBelow,
+    /// The build id, below a directory that the environment names.
+    BuildId,
+}
+
+#[test]
+fn debug_information_in_a_file_of_its_own_is_found() {
+    for place in [Debug::Link, Debug::LinkBelow, Debug::BuildId] {
+        let directory = workplace();
+        let directory = directory.path();
+        let binary = build(directory, &format!("{ATOMVET} cc -Wl,--build-id"), "c/bank_bad.c", "bank");
+        let debug = directory.join("bank.debug");
+        succeed(Command::new("objcopy").arg("--only-keep-debug").arg(&binary).arg(&debug));
+        succeed(Command::new("strip").arg(&binary));
+        let mut command = atomvet_run(&binary);
+        match place {
+            Debug::Link | Debug::LinkBelow => {
+                let option = format!("--add-gnu-debuglink={}", debug.display());
+                succeed(Command::new("objcopy").arg(option).arg(&binary));
+                if matches!(place, Debug::LinkBelow) {
+                    std::fs::create_dir(directory.join(".debug")).expect("a directory");
+                    std::fs::rename(&debug, directory.join(".debug/bank.debug")).expect("the file");
+                }
+            }
+            Debug::BuildId => {
+                let notes = succeed(Command::new("readelf").arg("-n").arg(&binary));
+                let id = notes.split("Build ID: ").nth(1).expect("a build id").split_whitespace().next();
+                let (first, rest) = id.expect("a build id").split_at(2);
+                let root = directory.join("symbols");
+                let folder = root.join(".build-id").join(first);
+                std::fs::create_dir_all(&folder).expect("a directory");
+                std::fs::rename(&debug, folder.join(format!("{rest}.debug"))).expect("the file");
+                command.env("ATOMVET_DEBUG_PATH", format!("/nowhere:{}", root.display()));
+            }
+        }
+        let (report, _) = watch(&mut command);
+        assert_eq!(blamed(&report), [("deposit".to_owned(), 23)].into(), "{place:?}: {report:#}");
+        assert!(report.to_string().contains("\"balance\""), "{place:?}: {report:#}");
+    }
+}
+
+/// Starts `lives_on`; the running command, and the number of the program's process.
+fn start_lives_on(directory: &Path) -> (Child, BufReader<std::process::ChildStdout>, i32) {
+    let binary = atomvet_cc(directory, "surroundings/lives_on.c", "lives_on");
+    let mut command = atomvet_run(&binary);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the command");
+    let mut printed = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    printed.read_line(&mut line).expect("a line");
+    let process = line.trim().parse().unwrap_or_else(|_| panic!("no process number: {line:?}"));
+    (child, printed, process)
+}
+
+#[test]
+fn the_program_goes_on_when_the_command_is_killed() {
+    let directory = workplace();
+    let (mut command, mut printed, _) = start_lives_on(directory.path());
+    let mut input = command.stdin.take().expect("a pipe");
+    command.kill().expect("it runs");
+    // It is not waited for yet: a dead process that nobody has buried must do.
+    input.write_all(b"\n").expect("the program reads");
+    let mut rest = String::new();
+    printed.read_to_string(&mut rest).expect("text");
+    assert_eq!(rest, "400001\n");
+    assert_eq!(command.wait().expect("it ended").signal(), Some(libc::SIGKILL));
+}
+
+#[test]
+fn a_program_that_is_terminated_keeps_its_findings() {
+    for signal in [libc::SIGTERM, libc::SIGKILL] {
+        let directory = workplace();
+        let (command, _printed, process) = start_lives_on(directory.path());
+        // SAFETY: the program waits for input, so the number is its own.
+        assert_eq!(unsafe { libc::kill(process, signal) }, 0);
+        let output = command.wait_with_output().expect("it ends");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let (report, note) = stderr.rsplit_once("}\n").expect("a report and a note");
+        let report: Value =
+            serde_json::from_str(&format!("{report}}}")).unwrap_or_else(|e| panic!("{e}: {stderr}"));
+        assert_eq!(blamed(&report), [("increment".to_owned(), 12)].into(), "{stderr}");
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert!(note.contains(&format!("ended with signal {signal}")), "{stderr}");
+    }
+}
+
+/// What is said about a program of which nothing can be observed.
+fn check_nothing_observed(binary: &Path, told: &str, printed: &str) {
+    let output = run(Command::new(ATOMVET).arg("run").arg("--").arg(binary));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{stderr}");
+    assert!(stderr.contains(told), "{stderr}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), printed, "{stderr}");
+}
+
+#[test]
+fn what_cannot_be_observed_is_told_with_the_remedy() {
+    let directory = workplace();
+    let directory = directory.path();
+    let balance = "balance 150, expected 200\n";
+    let plain = build(directory, "gcc", "c/bank_bad.c", "plain");
+    check_nothing_observed(&plain, "it calls no hooks; build it with CC=\"atomvet cc\"", balance);
+    let static_one = build(directory, "gcc -static", "c/bank_bad.c", "static");
+    check_nothing_observed(&static_one, "it is linked statically", balance);
+    if let Some(clang) = super::clang(false) {
+        let own = build(directory, &format!("{clang} -fsanitize=thread"), "c/bank_bad.c", "own");
+        check_nothing_observed(&own, "it contains ThreadSanitizer's own runtime", balance);
+    }
+}
+
+#[test]
+fn a_record_of_all_accesses_is_a_ground_for_prediction() {
+    let directory = workplace();
+    let directory = directory.path();
+    let binary = atomvet_cc(directory, "surroundings/in_turn.c", "in_turn");
+    let trace = directory.join("in_turn.atv");
+    let mut command = Command::new(ATOMVET);
+    command.args(["run", "--format", "json", "--record-all", "--record"]).arg(&trace).arg("--").arg(&binary);
+    let (report, printed) = watch(&mut command);
+    assert_eq!(printed, "2\n");
+    assert_eq!(blamed(&report), [].into(), "{report:#}");
+    let program = &report["traces"][0]["program"];
+    assert_eq!(program["accesses"], program["accesses_recorded"], "{report:#}");
+    let mut command = Command::new(ATOMVET);
+    command.args(["check", "--predict", "--format", "json"]).arg(&trace);
+    let output = run(&mut command);
+    let predicted = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{predicted}");
+    assert!(predicted.contains("\"increment\""), "{predicted}");
+}
