@@ -2,6 +2,8 @@ package java.lang;
 
 import java.lang.ref.WeakReference;
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
+import jdk.internal.vm.annotation.ForceInline;
 
 /**
  * What rewritten code calls. The agent defines this class in java.base, where every class loader and module sees it.
@@ -10,8 +12,8 @@ import jdk.internal.misc.Unsafe;
  * a record covers (crates/recorder/src/shadow.rs says what that means; isCovered does the same). The rest goes on
  * in the agent.
  *
- * An object is 0 (nobody has touched it), or its owner's (an odd number that tells the thread), or shared: an even number,
- * its base, where it would be in a memory that has nothing else in it. The number is in a field that the agent
+ * An object is 0 (nobody has touched it), or its owner's (a number that tells the thread and ends in two bits that the first word
+ * of no object ends in), or shared: an even number, its base, where it would be in a memory that has nothing else in it. The number is in a field that the agent
  * adds to application classes. For other objects it is in two tables by identity: OWNERS may forget, and then the object
  * counts as shared; Shared never does.
  *
@@ -95,7 +97,7 @@ public final class AtomvetHooks {
     private static final T[] THREADS = new T[1 << 12];
 
     private static long tag(Thread thread) {
-        return U.getLong(thread, TID) << 1 | 1;
+        return U.getLong(thread, TID) << 2 | 3;
     }
 
     private static T t() {
@@ -105,6 +107,7 @@ public final class AtomvetHooks {
     }
 
     /** Nothing if what this thread does cannot be recorded. */
+    @DontInline
     private static T findThread(Thread thread) {
         int index = (int) U.getLong(thread, TID) & THREADS.length - 1;
         for (T t = THREADS[index]; t != null; t = t.next) {
@@ -164,88 +167,73 @@ public final class AtomvetHooks {
         return U.getLong(SITES + ((long) site << 3));
     }
 
+    // Of every hook as little as possible stands where it is called, because compilers take their time over what is
+    // repeated at every access: whether the object is this thread's own. Where a site is not known yet, "where" is 0, and
+    // the first word of an object is compared, which never is like a tag.
+
+    @ForceInline
+    private static boolean isOwn(Object o, long place) {
+        return U.getLong(o, place >>> 24 & 0xffff) == tag(Thread.currentThread());
+    }
+
+    @ForceInline
     public static void read(Object o, int site) {
-        if (o == null) {
-            return;
-        }
         long place = site(site);
-        long where = place >>> 24 & 0xffff;
-        if (place > 0 && where != 0) {
-            long id = U.getLong(o, where);
-            if (id == tag(Thread.currentThread())) {
-                return;
-            }
-            if (id != 0 && (id & 1) == 0) {
-                readAt(id + (place & 0xffffff), (int) (place >>> 40), site);
-                return;
-            }
-        }
-        if (place >= 0) {
-            long base = object(o, site);
-            if (base != 0) {
-                place = site(site);
-                readAt(base + (place & 0xffffff), (int) (place >>> 40), site);
-            }
+        if (o != null && place >= 0 && !isOwn(o, place)) {
+            readOther(o, site);
         }
     }
 
+    @ForceInline
     public static void write(Object o, int site) {
-        if (o == null) {
-            return;
-        }
         long place = site(site);
-        long where = place >>> 24 & 0xffff;
-        if (place > 0 && where != 0) {
-            long id = U.getLong(o, where);
-            if (id == tag(Thread.currentThread())) {
-                return;
-            }
-            if (id != 0 && (id & 1) == 0) {
-                writeAt(id + (place & 0xffffff), (int) (place >>> 40), site);
-                return;
-            }
-        }
-        if (place >= 0) {
-            long base = object(o, site);
-            if (base != 0) {
-                place = site(site);
-                writeAt(base + (place & 0xffffff), (int) (place >>> 40), site);
-            }
+        if (o != null && place >= 0 && !isOwn(o, place)) {
+            writeOther(o, null, site);
         }
     }
 
+    @ForceInline
     public static void write(Object o, Object value, int site) {
-        if (o == null) {
-            return;
-        }
         long place = site(site);
-        long where = place >>> 24 & 0xffff;
-        if (place > 0 && where != 0) {
+        if (o != null && place >= 0 && !isOwn(o, place)) {
+            writeOther(o, value, site);
+        }
+    }
+
+    @DontInline
+    private static void readOther(Object o, int site) {
+        long base = base(o, site);
+        if (base != 0) {
+            long place = site(site);
+            readAt(base + (place & 0xffffff), (int) (place >>> 40), site);
+        }
+    }
+
+    @DontInline
+    private static void writeOther(Object o, Object value, int site) {
+        long base = base(o, site);
+        if (base != 0) {
+            if (value != null) {
+                publish(value);
+            }
+            long place = site(site);
+            writeAt(base + (place & 0xffffff), (int) (place >>> 40), site);
+        }
+    }
+
+    private static long base(Object o, int site) {
+        long where = site(site) >>> 24 & 0xffff;
+        if (where != 0) {
             long id = U.getLong(o, where);
-            if (id == tag(Thread.currentThread())) {
-                return;
-            }
             if (id != 0 && (id & 1) == 0) {
-                if (value != null) {
-                    publish(value);
-                }
-                writeAt(id + (place & 0xffffff), (int) (place >>> 40), site);
-                return;
+                return id;
             }
         }
-        if (place >= 0) {
-            long base = object(o, site);
-            if (base != 0) {
-                if (value != null) {
-                    publish(value);
-                }
-                place = site(site);
-                writeAt(base + (place & 0xffffff), (int) (place >>> 40), site);
-            }
-        }
+        return object(o, site);
     }
 
     /** The base of an object of a field access, or 0 if nothing is to be recorded. */
+    @DontInline
     private static long object(Object o, int site) {
         T t = t();
         if (t == null || t.busy) {
@@ -266,7 +254,30 @@ public final class AtomvetHooks {
         return touch(t, o, place >>> 24 & 0xffff);
     }
 
+    @ForceInline
     public static void readStatic(int site) {
+        if (site(site) >= 0) {
+            readStaticField(site);
+        }
+    }
+
+    @ForceInline
+    public static void writeStatic(int site) {
+        if (site(site) >= 0) {
+            writeStaticField(site);
+        }
+    }
+
+    @DontInline
+    public static void writeStatic(Object value, int site) {
+        if (value != null) {
+            publish(value);
+        }
+        writeStatic(site);
+    }
+
+    @DontInline
+    private static void readStaticField(int site) {
         long address = site(site);
         if (address == 0) {
             address = resolveStatic(site);
@@ -276,7 +287,8 @@ public final class AtomvetHooks {
         }
     }
 
-    public static void writeStatic(int site) {
+    @DontInline
+    private static void writeStaticField(int site) {
         long address = site(site);
         if (address == 0) {
             address = resolveStatic(site);
@@ -286,49 +298,49 @@ public final class AtomvetHooks {
         }
     }
 
-    public static void writeStatic(Object value, int site) {
-        if (value != null) {
-            publish(value);
-        }
-        writeStatic(site);
-    }
-
+    @ForceInline
     public static void readElement(int[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
+    @ForceInline
     public static void readElement(long[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
+    @ForceInline
     public static void readElement(float[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
+    @ForceInline
     public static void readElement(double[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
+    @ForceInline
     public static void readElement(Object[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
+    @ForceInline
     public static void readElement(char[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 1), 0x3, site);
         }
     }
 
+    @ForceInline
     public static void readElement(short[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 1), 0x3, site);
@@ -336,42 +348,49 @@ public final class AtomvetHooks {
     }
 
     /** Bytes and booleans. */
+    @DontInline
     public static void readElement(Object array, int index, int site) {
         if (array != null && index >= 0 && index < smallLength(array) && index < CUTOFF) {
             readElement(array, HEADER + (long) index, 0x1, site);
         }
     }
 
+    @ForceInline
     public static void writeElement(int[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
+    @ForceInline
     public static void writeElement(long[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
+    @ForceInline
     public static void writeElement(float[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
+    @ForceInline
     public static void writeElement(double[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
+    @ForceInline
     public static void writeElement(char[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 1), 0x3, site);
         }
     }
 
+    @ForceInline
     public static void writeElement(short[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 1), 0x3, site);
@@ -379,12 +398,14 @@ public final class AtomvetHooks {
     }
 
     /** Bytes and booleans. */
+    @DontInline
     public static void writeElement(Object array, int index, int site) {
         if (array != null && index >= 0 && index < smallLength(array) && index < CUTOFF) {
             writeElement(array, HEADER + (long) index, 0x1, site);
         }
     }
 
+    @DontInline
     public static void writeElement(Object[] array, int index, Object value, int site) {
         if (array == null || index < 0 || index >= array.length) {
             return;
@@ -405,6 +426,7 @@ public final class AtomvetHooks {
         return array instanceof byte[] ? ((byte[]) array).length : ((boolean[]) array).length;
     }
 
+    @DontInline
     private static void readElement(Object array, long displacement, int bytes, int site) {
         long base = array(array);
         if (base != 0) {
@@ -412,6 +434,7 @@ public final class AtomvetHooks {
         }
     }
 
+    @DontInline
     private static void writeElement(Object array, long displacement, int bytes, int site) {
         long base = array(array);
         if (base != 0) {
@@ -445,6 +468,7 @@ public final class AtomvetHooks {
             && t.depth == t.known;
     }
 
+    @DontInline
     private static void begin(T t, long address, int bytes, int site, int writes) {
         if (t.busy) {
             return;
@@ -457,16 +481,19 @@ public final class AtomvetHooks {
     }
 
     /** After an access. */
+    @ForceInline
     public static void accessed() {
-        Thread thread = Thread.currentThread();
-        T t = THREADS[(int) U.getLong(thread, TID) & THREADS.length - 1];
+        T t = THREADS[(int) U.getLong(Thread.currentThread(), TID) & THREADS.length - 1];
         if (t != null && t.holding != 0) {
-            if (t.thread != thread) {
-                t = findThread(thread);
-            }
-            if (t != null) {
-                finish(t);
-            }
+            finish();
+        }
+    }
+
+    @DontInline
+    private static void finish() {
+        T t = t();
+        if (t != null) {
+            finish(t);
         }
     }
 
@@ -480,6 +507,7 @@ public final class AtomvetHooks {
     }
 
     /** An object was copied with the number of the original. */
+    @DontInline
     public static void cloned(Object copy) {
         if (copy != null) {
             T t = t();
@@ -494,6 +522,7 @@ public final class AtomvetHooks {
 
     // Blocks.
 
+    @DontInline
     public static void enter(int site) {
         T t = t();
         if (t != null) {
@@ -515,6 +544,7 @@ public final class AtomvetHooks {
         }
     }
 
+    @DontInline
     public static void exit(int site) {
         T t = t();
         if (t != null) {
@@ -565,6 +595,7 @@ public final class AtomvetHooks {
     }
 
     /** Where a block is that others were left in without a word, or below 0 if it was entered unseen. */
+    @DontInline
     private static int find(T t, int site) {
         int depth = Math.min(t.depth, DEPTH) - 1;
         while (depth >= 0 && U.getInt(t.blocks + ((long) depth << 2)) != site) {
@@ -583,6 +614,7 @@ public final class AtomvetHooks {
 
     // Monitors. Unless the word of a site is 0, a block begins with the monitor.
 
+    @DontInline
     public static void acquired(Object o, int site) {
         T t = t();
         if (t != null && o != null) {
@@ -594,6 +626,7 @@ public final class AtomvetHooks {
         }
     }
 
+    @DontInline
     public static void releasing(Object o, int site) {
         T t = t();
         if (t == null || o == null) {
@@ -610,6 +643,7 @@ public final class AtomvetHooks {
         }
     }
 
+    @DontInline
     public static void enterSynchronized(Object o, int site) {
         T t = t();
         if (t != null) {
@@ -617,6 +651,7 @@ public final class AtomvetHooks {
         }
     }
 
+    @DontInline
     public static void exitSynchronized(int site) {
         T t = t();
         if (t != null && t.held > 0) {
@@ -691,6 +726,7 @@ public final class AtomvetHooks {
 
     // Calls that are watched; calls.rs says which.
 
+    @DontInline
     public static void enterCall(Object o, int site) {
         T t = t();
         if (t == null) {
@@ -731,6 +767,7 @@ public final class AtomvetHooks {
     private static final int RETURNS_YES = 3;
     private static final int THROWS = 4;
 
+    @DontInline
     private static void leaveCall(int site, int way) {
         T t = t();
         if (t == null) {
@@ -911,6 +948,7 @@ public final class AtomvetHooks {
     }
 
     /** An object is stored where other threads can find it. */
+    @DontInline
     private static void publish(Object o) {
         T t = t();
         if (t == null || t.busy) {
@@ -933,6 +971,7 @@ public final class AtomvetHooks {
     private static final int REACH = 1 << 18;
 
     /** Shares an object and what can be reached from it through references of application classes and arrays. */
+    @DontInline
     private static long share(T t, Object first) {
         boolean wasBusy = t.busy;
         t.busy = true;
@@ -1078,6 +1117,7 @@ public final class AtomvetHooks {
         return t == null || t.busy ? 0 : share(t, o);
     }
 
+    @DontInline
     private static void claim(Object o, int hash, int me) {
         U.putLong(owner(hash), (long) hash << 32 | me);
         U.fullFence();
