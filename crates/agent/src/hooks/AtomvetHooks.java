@@ -79,6 +79,8 @@ public final class AtomvetHooks {
         Object[] monitors = new Object[16];
         long[] monitorBases = new long[16];
         boolean[] monitorBlocks = new boolean[16];
+        /** What was locked last when so many monitors were held. */
+        Shared[] lastLocks = new Shared[16];
         int calls;
         Object[] callObjects = new Object[16];
         int[] callSites = new int[16];
@@ -668,8 +670,10 @@ public final class AtomvetHooks {
             t.monitors = java.util.Arrays.copyOf(t.monitors, 2 * held);
             t.monitorBases = java.util.Arrays.copyOf(t.monitorBases, 2 * held);
             t.monitorBlocks = java.util.Arrays.copyOf(t.monitorBlocks, 2 * held);
+            t.lastLocks = java.util.Arrays.copyOf(t.lastLocks, 2 * held);
         }
-        long base = o == null || t.busy ? 0 : o instanceof Class ? share(t, o) : touch(t, o, About.of(t, o.getClass()).where);
+        // The order that a lock makes is always recorded: the filter leaves out accesses because of it.
+        long base = o == null || t.busy ? 0 : lock(t, o, held);
         t.monitors[held] = o;
         t.monitorBases[held] = base;
         t.monitorBlocks[held] = block;
@@ -678,6 +682,23 @@ public final class AtomvetHooks {
             tellBlocks(t);
             synchronise(ACQUIRE, base, site);
         }
+    }
+
+    /** The base of an object that is locked, as the held-th. */
+    private static long lock(T t, Object o, int held) {
+        long where = About.of(t, o.getClass()).where;
+        if (where != 0) {
+            long id = U.getLongVolatile(o, where);
+            return id != 0 && (id & 1) == 0 ? id : share(t, o);
+        }
+        // The hash code of a locked object takes long to get.
+        Shared known = t.lastLocks[held];
+        if (known == null || !known.refersTo(o)) {
+            share(t, o);
+            known = Shared.entry(o, System.identityHashCode(o));
+            t.lastLocks[held] = known;
+        }
+        return known == null ? 0 : known.base;
     }
 
     private static void letGo(T t, int site) {
@@ -711,10 +732,8 @@ public final class AtomvetHooks {
         for (int at = t.held - 1; at >= 0; at--) {
             if (t.monitors[at] == o) {
                 finish(t);
-                // Who waits, waits for another thread.
-                long base = t.monitorBases[at] != 0 ? t.monitorBases[at] : share(t, o);
                 tellBlocks(t);
-                synchronise(WAIT, base, 0);
+                synchronise(t.monitorBases[at] == 0 ? -1 : WAIT, t.monitorBases[at], 0);
                 return;
             }
         }
@@ -977,7 +996,7 @@ public final class AtomvetHooks {
         t.busy = true;
         try {
             About about = About.ALL.get(first.getClass());
-            long base = shareOne(t, first, about);
+            long base = shareOne(first, about);
             if (base < 0) {
                 return -base;
             }
@@ -998,7 +1017,7 @@ public final class AtomvetHooks {
                         continue;
                     }
                     About aboutNext = About.ALL.get(next.getClass());
-                    if (!aboutNext.followed && !aboutNext.type.isArray() || shareOne(t, next, aboutNext) < 0) {
+                    if (!aboutNext.followed && !aboutNext.type.isArray() || shareOne(next, aboutNext) < 0) {
                         continue;
                     }
                     budget--;
@@ -1018,43 +1037,24 @@ public final class AtomvetHooks {
     }
 
     /** Shares one object: its base, negative if it was shared already. */
-    private static long shareOne(T t, Object o, About about) {
+    private static long shareOne(Object o, About about) {
         long where = about.where;
         if (where == 0) {
             int hash = System.identityHashCode(o);
             long base = Shared.find(o, hash);
-            if (base != 0) {
-                return -base;
-            }
-            base = Shared.add(o, hash, about);
-            if (base > 0) {
-                held(t, o, base);
-            }
-            return base;
+            return base != 0 ? -base : Shared.add(o, hash, about);
         }
         long id = U.getLongVolatile(o, where);
         if (id == 0 || (id & 1) != 0) {
             long base = newBase(o, about);
             do {
                 if (U.compareAndSetLong(o, where, id, base)) {
-                    held(t, o, base);
                     return base;
                 }
                 id = U.getLongVolatile(o, where);
             } while (id == 0 || (id & 1) != 0);
         }
         return -id;
-    }
-
-    /** A monitor that was nobody else's concern is now. */
-    private static void held(T t, Object o, long base) {
-        for (int at = 0; at < t.held; at++) {
-            if (t.monitors[at] == o && t.monitorBases[at] == 0) {
-                t.monitorBases[at] = base;
-                tellBlocks(t);
-                synchronise(ACQUIRE, base, 0);
-            }
-        }
     }
 
     private static long newBase(Object o, About about) {
@@ -1143,13 +1143,18 @@ public final class AtomvetHooks {
         }
 
         static long find(Object o, int hash) {
+            Shared entry = entry(o, hash);
+            return entry == null ? 0 : entry.base;
+        }
+
+        static Shared entry(Object o, int hash) {
             Shared[] all = table;
             for (Shared one = all[hash & all.length - 1]; one != null; one = one.next) {
                 if (one.hash == hash && one.refersTo(o)) {
-                    return one.base;
+                    return one;
                 }
             }
-            return 0;
+            return null;
         }
 
         /** The base of an object; negative if another thread was faster. */
