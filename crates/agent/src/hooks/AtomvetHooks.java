@@ -2,6 +2,8 @@ package java.lang;
 
 import java.lang.ref.WeakReference;
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
+import jdk.internal.vm.annotation.ForceInline;
 
 /**
  * What rewritten code calls. The agent defines this class in java.base, where every class loader and module sees it.
@@ -10,8 +12,8 @@ import jdk.internal.misc.Unsafe;
  * a record covers (crates/recorder/src/shadow.rs says what that means; isCovered does the same). The rest goes on
  * in the agent.
  *
- * An object is 0 (nobody has touched it), or its owner's (an odd number that tells the thread), or shared: an even number,
- * its base, where it would be in a memory that has nothing else in it. The number is in a field that the agent
+ * An object is 0 (nobody has touched it), or its owner's (a number that tells the thread and ends in two bits that the first word
+ * of no object ends in), or shared: an even number, its base, where it would be in a memory that has nothing else in it. The number is in a field that the agent
  * adds to application classes. For other objects it is in two tables by identity: OWNERS may forget, and then the object
  * counts as shared; Shared never does.
  *
@@ -77,6 +79,8 @@ public final class AtomvetHooks {
         Object[] monitors = new Object[16];
         long[] monitorBases = new long[16];
         boolean[] monitorBlocks = new boolean[16];
+        /** What was locked last when so many monitors were held. */
+        Shared[] lastLocks = new Shared[16];
         int calls;
         Object[] callObjects = new Object[16];
         int[] callSites = new int[16];
@@ -98,7 +102,7 @@ public final class AtomvetHooks {
     private static final T[] THREADS = new T[1 << 12];
 
     private static long tag(Thread thread) {
-        return U.getLong(thread, TID) << 1 | 1;
+        return U.getLong(thread, TID) << 2 | 3;
     }
 
     static T t() {
@@ -108,6 +112,7 @@ public final class AtomvetHooks {
     }
 
     /** Nothing if what this thread does cannot be recorded. */
+    @DontInline
     private static T findThread(Thread thread) {
         int index = (int) U.getLong(thread, TID) & THREADS.length - 1;
         for (T t = THREADS[index]; t != null; t = t.next) {
@@ -167,88 +172,73 @@ public final class AtomvetHooks {
         return U.getLong(SITES + ((long) site << 3));
     }
 
+    // Of every hook as little as possible stands where it is called, because compilers take their time over what is
+    // repeated at every access: whether the object is this thread's own. Where a site is not known yet, "where" is 0, and
+    // the first word of an object is compared, which never is like a tag.
+
+    @ForceInline
+    private static boolean isOwn(Object o, long place) {
+        return U.getLong(o, place >>> 24 & 0xffff) == tag(Thread.currentThread());
+    }
+
+    @ForceInline
     public static void read(Object o, int site) {
-        if (o == null) {
-            return;
-        }
         long place = site(site);
-        long where = place >>> 24 & 0xffff;
-        if (place > 0 && where != 0) {
-            long id = U.getLong(o, where);
-            if (id == tag(Thread.currentThread())) {
-                return;
-            }
-            if (id != 0 && (id & 1) == 0) {
-                readAt(id + (place & 0xffffff), (int) (place >>> 40), site);
-                return;
-            }
-        }
-        if (place >= 0) {
-            long base = object(o, site);
-            if (base != 0) {
-                place = site(site);
-                readAt(base + (place & 0xffffff), (int) (place >>> 40), site);
-            }
+        if (o != null && place >= 0 && !isOwn(o, place)) {
+            readOther(o, site);
         }
     }
 
+    @ForceInline
     public static void write(Object o, int site) {
-        if (o == null) {
-            return;
-        }
         long place = site(site);
-        long where = place >>> 24 & 0xffff;
-        if (place > 0 && where != 0) {
-            long id = U.getLong(o, where);
-            if (id == tag(Thread.currentThread())) {
-                return;
-            }
-            if (id != 0 && (id & 1) == 0) {
-                writeAt(id + (place & 0xffffff), (int) (place >>> 40), site);
-                return;
-            }
-        }
-        if (place >= 0) {
-            long base = object(o, site);
-            if (base != 0) {
-                place = site(site);
-                writeAt(base + (place & 0xffffff), (int) (place >>> 40), site);
-            }
+        if (o != null && place >= 0 && !isOwn(o, place)) {
+            writeOther(o, null, site);
         }
     }
 
+    @ForceInline
     public static void write(Object o, Object value, int site) {
-        if (o == null) {
-            return;
-        }
         long place = site(site);
-        long where = place >>> 24 & 0xffff;
-        if (place > 0 && where != 0) {
+        if (o != null && place >= 0 && !isOwn(o, place)) {
+            writeOther(o, value, site);
+        }
+    }
+
+    @DontInline
+    private static void readOther(Object o, int site) {
+        long base = base(o, site);
+        if (base != 0) {
+            long place = site(site);
+            readAt(base + (place & 0xffffff), (int) (place >>> 40), site);
+        }
+    }
+
+    @DontInline
+    private static void writeOther(Object o, Object value, int site) {
+        long base = base(o, site);
+        if (base != 0) {
+            if (value != null) {
+                publish(value);
+            }
+            long place = site(site);
+            writeAt(base + (place & 0xffffff), (int) (place >>> 40), site);
+        }
+    }
+
+    private static long base(Object o, int site) {
+        long where = site(site) >>> 24 & 0xffff;
+        if (where != 0) {
             long id = U.getLong(o, where);
-            if (id == tag(Thread.currentThread())) {
-                return;
-            }
             if (id != 0 && (id & 1) == 0) {
-                if (value != null) {
-                    publish(value);
-                }
-                writeAt(id + (place & 0xffffff), (int) (place >>> 40), site);
-                return;
+                return id;
             }
         }
-        if (place >= 0) {
-            long base = object(o, site);
-            if (base != 0) {
-                if (value != null) {
-                    publish(value);
-                }
-                place = site(site);
-                writeAt(base + (place & 0xffffff), (int) (place >>> 40), site);
-            }
-        }
+        return object(o, site);
     }
 
     /** The base of an object of a field access, or 0 if nothing is to be recorded. */
+    @DontInline
     private static long object(Object o, int site) {
         T t = t();
         if (t == null || t.busy) {
@@ -269,7 +259,30 @@ public final class AtomvetHooks {
         return touch(t, o, place >>> 24 & 0xffff);
     }
 
+    @ForceInline
     public static void readStatic(int site) {
+        if (site(site) >= 0) {
+            readStaticField(site);
+        }
+    }
+
+    @ForceInline
+    public static void writeStatic(int site) {
+        if (site(site) >= 0) {
+            writeStaticField(site);
+        }
+    }
+
+    @DontInline
+    public static void writeStatic(Object value, int site) {
+        if (value != null) {
+            publish(value);
+        }
+        writeStatic(site);
+    }
+
+    @DontInline
+    private static void readStaticField(int site) {
         long address = site(site);
         if (address == 0) {
             address = resolveStatic(site);
@@ -279,7 +292,8 @@ public final class AtomvetHooks {
         }
     }
 
-    public static void writeStatic(int site) {
+    @DontInline
+    private static void writeStaticField(int site) {
         long address = site(site);
         if (address == 0) {
             address = resolveStatic(site);
@@ -289,49 +303,49 @@ public final class AtomvetHooks {
         }
     }
 
-    public static void writeStatic(Object value, int site) {
-        if (value != null) {
-            publish(value);
-        }
-        writeStatic(site);
-    }
-
+    @ForceInline
     public static void readElement(int[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
+    @ForceInline
     public static void readElement(long[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
+    @ForceInline
     public static void readElement(float[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
+    @ForceInline
     public static void readElement(double[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
+    @ForceInline
     public static void readElement(Object[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
+    @ForceInline
     public static void readElement(char[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 1), 0x3, site);
         }
     }
 
+    @ForceInline
     public static void readElement(short[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 1), 0x3, site);
@@ -339,42 +353,49 @@ public final class AtomvetHooks {
     }
 
     /** Bytes and booleans. */
+    @DontInline
     public static void readElement(Object array, int index, int site) {
         if (array != null && index >= 0 && index < smallLength(array) && index < CUTOFF) {
             readElement(array, HEADER + (long) index, 0x1, site);
         }
     }
 
+    @ForceInline
     public static void writeElement(int[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
+    @ForceInline
     public static void writeElement(long[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
+    @ForceInline
     public static void writeElement(float[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
+    @ForceInline
     public static void writeElement(double[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
+    @ForceInline
     public static void writeElement(char[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 1), 0x3, site);
         }
     }
 
+    @ForceInline
     public static void writeElement(short[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 1), 0x3, site);
@@ -382,12 +403,14 @@ public final class AtomvetHooks {
     }
 
     /** Bytes and booleans. */
+    @DontInline
     public static void writeElement(Object array, int index, int site) {
         if (array != null && index >= 0 && index < smallLength(array) && index < CUTOFF) {
             writeElement(array, HEADER + (long) index, 0x1, site);
         }
     }
 
+    @DontInline
     public static void writeElement(Object[] array, int index, Object value, int site) {
         if (array == null || index < 0 || index >= array.length) {
             return;
@@ -408,6 +431,7 @@ public final class AtomvetHooks {
         return array instanceof byte[] ? ((byte[]) array).length : ((boolean[]) array).length;
     }
 
+    @DontInline
     private static void readElement(Object array, long displacement, int bytes, int site) {
         long base = array(array);
         if (base != 0) {
@@ -415,6 +439,7 @@ public final class AtomvetHooks {
         }
     }
 
+    @DontInline
     private static void writeElement(Object array, long displacement, int bytes, int site) {
         long base = array(array);
         if (base != 0) {
@@ -448,6 +473,7 @@ public final class AtomvetHooks {
             && t.depth == t.known;
     }
 
+    @DontInline
     private static void begin(T t, long address, int bytes, int site, int writes) {
         if (t.busy) {
             return;
@@ -460,16 +486,19 @@ public final class AtomvetHooks {
     }
 
     /** After an access. */
+    @ForceInline
     public static void accessed() {
-        Thread thread = Thread.currentThread();
-        T t = THREADS[(int) U.getLong(thread, TID) & THREADS.length - 1];
+        T t = THREADS[(int) U.getLong(Thread.currentThread(), TID) & THREADS.length - 1];
         if (t != null && t.holding != 0) {
-            if (t.thread != thread) {
-                t = findThread(thread);
-            }
-            if (t != null) {
-                finish(t);
-            }
+            finish();
+        }
+    }
+
+    @DontInline
+    private static void finish() {
+        T t = t();
+        if (t != null) {
+            finish(t);
         }
     }
 
@@ -483,6 +512,7 @@ public final class AtomvetHooks {
     }
 
     /** An object was copied with the number of the original. */
+    @DontInline
     public static void cloned(Object copy) {
         if (copy != null) {
             T t = t();
@@ -497,6 +527,7 @@ public final class AtomvetHooks {
 
     // Blocks.
 
+    @DontInline
     public static void enter(int site) {
         T t = t();
         if (t != null) {
@@ -518,6 +549,7 @@ public final class AtomvetHooks {
         }
     }
 
+    @DontInline
     public static void exit(int site) {
         T t = t();
         if (t != null) {
@@ -568,6 +600,7 @@ public final class AtomvetHooks {
     }
 
     /** Where a block is that others were left in without a word, or below 0 if it was entered unseen. */
+    @DontInline
     private static int find(T t, int site) {
         int depth = Math.min(t.depth, DEPTH) - 1;
         while (depth >= 0 && U.getInt(t.blocks + ((long) depth << 2)) != site) {
@@ -586,6 +619,7 @@ public final class AtomvetHooks {
 
     // Monitors. Unless the word of a site is 0, a block begins with the monitor.
 
+    @DontInline
     public static void acquired(Object o, int site) {
         T t = t();
         if (t != null && o != null) {
@@ -597,6 +631,7 @@ public final class AtomvetHooks {
         }
     }
 
+    @DontInline
     public static void releasing(Object o, int site) {
         T t = t();
         if (t == null || o == null) {
@@ -613,6 +648,7 @@ public final class AtomvetHooks {
         }
     }
 
+    @DontInline
     public static void enterSynchronized(Object o, int site) {
         T t = t();
         if (t != null) {
@@ -620,6 +656,7 @@ public final class AtomvetHooks {
         }
     }
 
+    @DontInline
     public static void exitSynchronized(int site) {
         T t = t();
         if (t != null && t.held > 0) {
@@ -636,8 +673,10 @@ public final class AtomvetHooks {
             t.monitors = java.util.Arrays.copyOf(t.monitors, 2 * held);
             t.monitorBases = java.util.Arrays.copyOf(t.monitorBases, 2 * held);
             t.monitorBlocks = java.util.Arrays.copyOf(t.monitorBlocks, 2 * held);
+            t.lastLocks = java.util.Arrays.copyOf(t.lastLocks, 2 * held);
         }
-        long base = o == null || t.busy ? 0 : monitor(t, o);
+        // The order that a lock makes is always recorded: the filter leaves out accesses because of it.
+        long base = o == null || t.busy ? 0 : lock(t, o, held);
         t.monitors[held] = o;
         t.monitorBases[held] = base;
         t.monitorBlocks[held] = block;
@@ -648,10 +687,21 @@ public final class AtomvetHooks {
         }
     }
 
-    /** The base of a monitor. Whose an object of the JDK is nobody knows: who locks it first need not have made it. */
-    private static long monitor(T t, Object o) {
+    /** The base of an object that is locked, as the held-th. */
+    private static long lock(T t, Object o, int held) {
         long where = About.of(t, o.getClass()).where;
-        return where == 0 ? share(t, o) : touch(t, o, where);
+        if (where != 0) {
+            long id = U.getLongVolatile(o, where);
+            return id != 0 && (id & 1) == 0 ? id : share(t, o);
+        }
+        // The hash code of a locked object takes long to get.
+        Shared known = t.lastLocks[held];
+        if (known == null || !known.refersTo(o)) {
+            share(t, o);
+            known = Shared.entry(o, System.identityHashCode(o));
+            t.lastLocks[held] = known;
+        }
+        return known == null ? 0 : known.base;
     }
 
     private static void letGo(T t, int site) {
@@ -685,10 +735,8 @@ public final class AtomvetHooks {
         for (int at = t.held - 1; at >= 0; at--) {
             if (t.monitors[at] == o) {
                 finish(t);
-                // Who waits, waits for another thread.
-                long base = t.monitorBases[at] != 0 ? t.monitorBases[at] : share(t, o);
                 tellBlocks(t);
-                synchronise(WAIT, base, 0);
+                synchronise(t.monitorBases[at] == 0 ? -1 : WAIT, t.monitorBases[at], 0);
                 return;
             }
         }
@@ -700,6 +748,7 @@ public final class AtomvetHooks {
 
     // Calls that are watched; calls.rs says which.
 
+    @DontInline
     public static void enterCall(Object o, int site) {
         T t = t();
         if (t == null) {
@@ -748,6 +797,7 @@ public final class AtomvetHooks {
     private static final int RETURNS_YES = 3;
     private static final int THROWS = 4;
 
+    @DontInline
     private static void leaveCall(int site, int way) {
         T t = t();
         if (t == null) {
@@ -928,6 +978,7 @@ public final class AtomvetHooks {
     }
 
     /** An object is stored where other threads can find it. */
+    @DontInline
     private static void publish(Object o) {
         T t = t();
         if (t == null || t.busy) {
@@ -984,12 +1035,13 @@ public final class AtomvetHooks {
     private static final int REACH = 1 << 18;
 
     /** Shares an object and what can be reached from it through references of application classes and arrays. */
+    @DontInline
     static long share(T t, Object first) {
         boolean wasBusy = t.busy;
         t.busy = true;
         try {
             About about = About.ALL.get(first.getClass());
-            long base = shareOne(t, first, about);
+            long base = shareOne(first, about);
             if (base < 0) {
                 return -base;
             }
@@ -1010,7 +1062,7 @@ public final class AtomvetHooks {
                         continue;
                     }
                     About aboutNext = About.ALL.get(next.getClass());
-                    if (!aboutNext.followed && !aboutNext.type.isArray() || shareOne(t, next, aboutNext) < 0) {
+                    if (!aboutNext.followed && !aboutNext.type.isArray() || shareOne(next, aboutNext) < 0) {
                         continue;
                     }
                     budget--;
@@ -1030,43 +1082,24 @@ public final class AtomvetHooks {
     }
 
     /** Shares one object: its base, negative if it was shared already. */
-    private static long shareOne(T t, Object o, About about) {
+    private static long shareOne(Object o, About about) {
         long where = about.where;
         if (where == 0) {
             int hash = System.identityHashCode(o);
             long base = Shared.find(o, hash);
-            if (base != 0) {
-                return -base;
-            }
-            base = Shared.add(o, hash, about);
-            if (base > 0) {
-                held(t, o, base);
-            }
-            return base;
+            return base != 0 ? -base : Shared.add(o, hash, about);
         }
         long id = U.getLongVolatile(o, where);
         if (id == 0 || (id & 1) != 0) {
             long base = newBase(o, about);
             do {
                 if (U.compareAndSetLong(o, where, id, base)) {
-                    held(t, o, base);
                     return base;
                 }
                 id = U.getLongVolatile(o, where);
             } while (id == 0 || (id & 1) != 0);
         }
         return -id;
-    }
-
-    /** A monitor that was nobody else's concern is now. */
-    private static void held(T t, Object o, long base) {
-        for (int at = 0; at < t.held; at++) {
-            if (t.monitors[at] == o && t.monitorBases[at] == 0) {
-                t.monitorBases[at] = base;
-                tellBlocks(t);
-                synchronise(ACQUIRE, base, 0);
-            }
-        }
     }
 
     private static long newBase(Object o, About about) {
@@ -1129,6 +1162,7 @@ public final class AtomvetHooks {
         return t == null || t.busy ? 0 : share(t, o);
     }
 
+    @DontInline
     private static void claim(Object o, int hash, int me) {
         U.putLong(owner(hash), (long) hash << 32 | me);
         U.fullFence();
@@ -1154,13 +1188,18 @@ public final class AtomvetHooks {
         }
 
         static long find(Object o, int hash) {
+            Shared entry = entry(o, hash);
+            return entry == null ? 0 : entry.base;
+        }
+
+        static Shared entry(Object o, int hash) {
             Shared[] all = table;
             for (Shared one = all[hash & all.length - 1]; one != null; one = one.next) {
                 if (one.hash == hash && one.refersTo(o)) {
-                    return one.base;
+                    return one;
                 }
             }
-            return 0;
+            return null;
         }
 
         /** The base of an object; negative if another thread was faster. */
