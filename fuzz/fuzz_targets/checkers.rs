@@ -117,7 +117,7 @@ const UPDATES: [UpdateKind; 8] = [
     UpdateKind::Xor,
     UpdateKind::Min,
     UpdateKind::Max,
-    UpdateKind::Add,
+    UpdateKind::Same,
 ];
 
 /// For the words of errors, which nobody reads here.

@@ -12,6 +12,7 @@
 //! | hint reads | a read in a block that its thread repeats, before the block ends and with no side effect in between, while it holds a lock that it has taken since |
 //! | retry loops | the reads of failed rounds: in a block, from the first read of x up to the last read of x at the place of the `rmw(x)` that ends the loop, if the thread does nothing but read there |
 //! | single-writer counters | reads of a variable by others, if one thread alone counts it up, at least twice, and nobody else writes it once it is shared |
+//! | same-value writes | writes of the value that is there already, where the trace tells them from others (`same(x)`) |
 //! | commuting updates | nothing is taken out: the trace is checked as with [`Config::commuting_updates`] |
 //!
 //! `docs/benign.md` says the same for users, with examples. Guarantee: what is named is named by these definitions (random
@@ -24,12 +25,15 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-use atomvet_trace::{Event, EventId, Op, ThreadId, VarId};
+use atomvet_trace::{Event, EventId, Op, ThreadId, UpdateKind, VarId};
 use rustc_hash::FxHashMap;
 
 use crate::Config;
 
 pub use search::Search;
+
+/// How many idioms there are.
+const NUMBER: usize = 5;
 
 /// A way to use shared variables that looks wrong and is not.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -40,14 +44,21 @@ pub enum Idiom {
     RetryLoops,
     /// Counters that one thread counts and others look at.
     SingleWriterCounters,
+    /// Writes that change nothing.
+    SameValueWrites,
     /// Updates that give the same in either order.
     CommutingUpdates,
 }
 
 impl Idiom {
     /// All of them.
-    pub const ALL: &[Idiom] =
-        &[Idiom::HintReads, Idiom::RetryLoops, Idiom::SingleWriterCounters, Idiom::CommutingUpdates];
+    pub const ALL: &[Idiom; NUMBER] = &[
+        Idiom::HintReads,
+        Idiom::RetryLoops,
+        Idiom::SingleWriterCounters,
+        Idiom::SameValueWrites,
+        Idiom::CommutingUpdates,
+    ];
 
     /// As on the command line.
     pub fn name(self) -> &'static str {
@@ -55,6 +66,7 @@ impl Idiom {
             Idiom::HintReads => "hint-reads",
             Idiom::RetryLoops => "retry-loops",
             Idiom::SingleWriterCounters => "single-writer-counters",
+            Idiom::SameValueWrites => "same-value-writes",
             Idiom::CommutingUpdates => "commuting-updates",
         }
     }
@@ -71,6 +83,7 @@ impl Idiom {
             Idiom::SingleWriterCounters => {
                 "The variable is a counter that one thread counts; others look at it and need no exact value."
             }
+            Idiom::SameValueWrites => "The write changed nothing: it wrote the value that was there already.",
             Idiom::CommutingUpdates => {
                 "The updates are of one commuting kind: in either order they leave the same value."
             }
@@ -82,7 +95,8 @@ impl Idiom {
             Idiom::HintReads => 0,
             Idiom::RetryLoops => 1,
             Idiom::SingleWriterCounters => 2,
-            Idiom::CommutingUpdates => 3,
+            Idiom::SameValueWrites => 3,
+            Idiom::CommutingUpdates => 4,
         }
     }
 }
@@ -90,14 +104,16 @@ impl Idiom {
 /// The accesses of a trace that idioms name.
 #[derive(Default, Debug)]
 pub struct Accesses {
-    /// Per idiom, the events that it names. Those of counters and updates are known once they were taken out.
-    named: [Bits; 4],
+    /// Per idiom, the events that it names. Those of counters, writes and updates are known once they were taken out.
+    named: [Bits; NUMBER],
     /// Which lives of variables are counters, and who counts. Lives count from 0.
     counters: FxHashMap<(VarId, u32), ThreadId>,
     /// Per variable, its life at the event that is taken out next.
     lives: Lives,
     /// Whether commuting updates are named.
     updates: bool,
+    /// Whether same-value writes are.
+    same_values: bool,
 }
 
 impl Accesses {
@@ -115,6 +131,10 @@ impl Accesses {
                         self.named[Idiom::SingleWriterCounters.index()].set(at);
                     }
                     self.idiom_of(EventId(at)).is_some()
+                }
+                Op::Update(_, UpdateKind::Same) if self.same_values => {
+                    self.named[Idiom::SameValueWrites.index()].set(at);
+                    true
                 }
                 Op::Update(_, kind) if kind.commutes() && self.updates => {
                     self.named[Idiom::CommutingUpdates.index()].set(at);

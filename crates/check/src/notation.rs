@@ -112,6 +112,7 @@ fn update_word(kind: UpdateKind) -> &'static str {
         UpdateKind::Xor => "xor",
         UpdateKind::Min => "min",
         UpdateKind::Max => "max",
+        UpdateKind::Same => "same",
     }
 }
 
@@ -153,7 +154,7 @@ fn thread(word: &str, names: &mut Names) -> Option<ThreadId> {
 }
 
 fn op(word: &str, name: Option<&str>, names: &mut Names) -> Option<Op> {
-    use UpdateKind::{Add, And, Max, Min, Or, Other, Xor};
+    use UpdateKind::{Add, And, Max, Min, Or, Other, Same, Xor};
     let (exclusive, shared) = (Mode::Exclusive, Mode::Shared);
     Some(match (word, name) {
         ("b" | "begin", None) => Op::Begin(RegionId::NONE),
@@ -170,6 +171,7 @@ fn op(word: &str, name: Option<&str>, names: &mut Names) -> Option<Op> {
         ("xor", Some(x)) => Op::Update(names.variables.intern(x), Xor),
         ("min", Some(x)) => Op::Update(names.variables.intern(x), Min),
         ("max", Some(x)) => Op::Update(names.variables.intern(x), Max),
+        ("same", Some(x)) => Op::Update(names.variables.intern(x), Same),
         ("alloc", Some(x)) => Op::Alloc(names.variables.intern(x)),
         ("free", Some(x)) => Op::Free(names.variables.intern(x)),
         ("escape", Some(x)) => Op::Escape(names.variables.intern(x)),
@@ -197,7 +199,7 @@ mod tests {
 
     #[test]
     fn every_operation_is_read_and_written() {
-        let text = "1:b 1:b(l)@f.c:3 0:r(x) 0:w(y) 1:rmw(x) 1:add(x) 1:or(x) 1:and(x) 1:xor(x) 1:min(x) 1:max(x) \
+        let text = "1:b 1:b(l)@f.c:3 0:r(x) 0:w(y) 1:rmw(x) 1:add(x) 1:or(x) 1:and(x) 1:xor(x) 1:min(x) 1:max(x) 1:same(x) \
                     1:acq(m) 1:reacq(m) 1:rerel(m) 1:wait(m) 1:rel(m) 2:racq(n) 2:reracq(n) 2:rerrel(n) 2:rrel(n) \
                     1:fork(4) 4:barrier(q) 1:join(4) 0:alloc(a[0].(f))@g(h).c:1 0:free(x) 0:escape(x) 2:skip 1:e@9 1:e";
         let (events, names) = parse(text);

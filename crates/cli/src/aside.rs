@@ -57,7 +57,9 @@ impl Known {
     }
 
     fn decide(&self, found: &Traits<'_>) -> Option<Aside> {
-        let by_baseline = || self.baseline.as_ref()?.lists(found.fingerprint);
+        // A suppression comes before the baseline, also one that waits for the variables.
+        let is_early = found.variables.is_none() && self.needs_variables();
+        let by_baseline = || self.baseline.as_ref().filter(|_| !is_early)?.lists(found.fingerprint);
         suppressed(&self.suppress, found).or_else(by_baseline).map(Aside::Suppressed)
     }
 

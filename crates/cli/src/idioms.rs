@@ -39,12 +39,6 @@ impl FromStr for Named {
         if let Some(idiom) = Idiom::ALL.iter().find(|idiom| idiom.name() == name) {
             return Ok(Named(*idiom));
         }
-        if name == "same-value-writes" {
-            return Err(
-                "same-value-writes cannot be told: traces carry no values; suppress the variable instead"
-                    .to_owned(),
-            );
-        }
         let known: Vec<&str> = Idiom::ALL.iter().map(|idiom| idiom.name()).collect();
         let near = did_you_mean(name, known.iter().copied());
         Err(format!("no idiom is called {name:?}; {near}there are {}", known.join(", ")))

@@ -72,6 +72,7 @@ pub(crate) fn coverage(pass: &Pass) -> model::Coverage {
         outermost_blocks: pass.tally.outermost_blocks,
         unary: pass.tally.unary,
         transactions: pass.tally.transactions(),
+        ignored_accesses: Some(pass.ignored_accesses).filter(|number| *number > 0),
         repairs: pass.repairs.total,
         repaired: pass.repairs.kinds.iter().map(|(repair, number)| (repair_name(*repair), *number)).collect(),
         partial: pass.partial.is_some(),

@@ -176,6 +176,9 @@ pub struct Coverage {
     pub unary: u64,
     /// Outermost blocks and unary events.
     pub transactions: u64,
+    /// Accesses that the specification leaves out, because it ignores their variables.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ignored_accesses: Option<u64>,
     /// Repairs made by `--lenient`.
     pub repairs: u64,
     /// The same by kind.

@@ -46,6 +46,7 @@ pub(crate) fn what(op: &str, on: Option<&str>) -> String {
         "r" => "reads",
         "w" => "writes",
         "rmw" | "add" | "or" | "and" | "xor" | "min" | "max" => "updates",
+        "same" => "writes the same to",
         "acq" => "takes lock",
         "rel" => "gives back lock",
         "racq" => "takes (shared) lock",

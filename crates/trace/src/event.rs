@@ -89,13 +89,16 @@ pub enum UpdateKind {
     Min,
     /// Maximum.
     Max,
+    /// A write, atomic or not, of the value that is there already. It conflicts as every write does, unless the
+    /// user says that such writes do not count.
+    Same,
 }
 
 impl UpdateKind {
     /// Whether two updates of this kind may be swapped.
     #[inline]
     pub fn commutes(self) -> bool {
-        self != UpdateKind::Other
+        !matches!(self, UpdateKind::Other | UpdateKind::Same)
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) const END: u8 = 1;
 pub(crate) const BEGIN_LABELLED: u8 = 19;
 
 /// All operations, by code.
-pub(crate) const OPERATIONS: [Operation; 23] = [
+pub(crate) const OPERATIONS: [Operation; 24] = [
     Operation { keyword: "begin", target: Target::Nothing },
     Operation { keyword: "end", target: Target::Nothing },
     Operation { keyword: "r", target: Target::Variable },
@@ -68,6 +68,7 @@ pub(crate) const OPERATIONS: [Operation; 23] = [
     Operation { keyword: "alloc", target: Target::Variable },
     Operation { keyword: "free", target: Target::Variable },
     Operation { keyword: "escape", target: Target::Variable },
+    Operation { keyword: "same", target: Target::Variable },
 ];
 
 /// The code of an operation and the index of its target. What the formats do not tell apart is
@@ -98,6 +99,7 @@ pub(crate) fn encode(op: Op) -> Option<(u8, u32)> {
         Op::Alloc(x) => (20, x.0),
         Op::Free(x) => (21, x.0),
         Op::Escape(x) => (22, x.0),
+        Op::Update(x, UpdateKind::Same) => (23, x.0),
         Op::Local | Op::Skip => return None,
     };
     Some(coded)
@@ -158,6 +160,7 @@ const TEMPLATES: [Op; 256] = {
     templates[20] = Op::Alloc(VarId(0));
     templates[21] = Op::Free(VarId(0));
     templates[22] = Op::Escape(VarId(0));
+    templates[23] = Op::Update(VarId(0), UpdateKind::Same);
     templates
 };
 
@@ -201,7 +204,7 @@ mod tests {
             let code = code as u8;
             assert_eq!(encode(decode(code, target)), Some((code, target)));
         }
-        assert_eq!(decode(23, 0), Op::Skip);
+        assert_eq!(decode(24, 0), Op::Skip);
     }
 
     #[test]

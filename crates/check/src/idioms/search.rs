@@ -2,7 +2,7 @@
 
 use atomvet_trace::{Event, EventId, LockId, Op, SiteId, ThreadId, UpdateKind, VarId};
 
-use super::{Accesses, Idiom, Lives};
+use super::{Accesses, Idiom, Lives, NUMBER};
 
 /// Reads that are remembered per thread and idiom while it does nothing but read. A round of a retry loop and the code
 /// between a hint and its lock are much shorter.
@@ -15,7 +15,7 @@ const LEAST_INCREMENTS: u32 = 2;
 #[derive(Debug)]
 pub struct Search {
     /// What is looked for, by index of the idiom.
-    wanted: [bool; 4],
+    wanted: [bool; NUMBER],
     threads: Vec<Thread>,
     /// Per variable, its present life, if counters are looked for.
     variables: Vec<Variable>,
@@ -64,9 +64,13 @@ struct Variable {
 impl Search {
     /// A search for these idioms.
     pub fn new(idioms: &[Idiom]) -> Search {
-        let mut wanted = [false; 4];
+        let mut wanted = [false; NUMBER];
         idioms.iter().for_each(|idiom| wanted[idiom.index()] = true);
-        let found = Accesses { updates: wanted[Idiom::CommutingUpdates.index()], ..Accesses::default() };
+        let found = Accesses {
+            updates: wanted[Idiom::CommutingUpdates.index()],
+            same_values: wanted[Idiom::SameValueWrites.index()],
+            ..Accesses::default()
+        };
         Search { wanted, threads: Vec::new(), variables: Vec::new(), lives: Lives::default(), found }
     }
 

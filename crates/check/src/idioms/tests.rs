@@ -91,6 +91,12 @@ fn others_look_at_a_counter() {
 }
 
 #[test]
+fn writes_that_change_nothing() {
+    let check = |text: &str, expected: &[usize]| check(Idiom::SameValueWrites, text, expected);
+    check("1:b 1:same(x) 2:r(x) 1:w(x) 2:rmw(x) 2:add(x) 1:same(y) 1:e", &[1, 6]);
+}
+
+#[test]
 fn commuting_updates_change_how_a_trace_is_understood() {
     let (events, _) = parse("1:b 1:add(x) 2:add(x) 1:add(x) 1:e");
     let (reduced, accesses) = without(&[Idiom::CommutingUpdates], &events);
@@ -111,6 +117,7 @@ impl Naive<'_> {
             }
             (Idiom::RetryLoops, Op::Read(_)) => (i + 1..self.0.len()).any(|j| self.ends_loop(i, j)),
             (Idiom::SingleWriterCounters, Op::Read(x)) => self.looks_at_counter(i, x),
+            (Idiom::SameValueWrites, Op::Update(_, kind)) => kind == UpdateKind::Same,
             _ => false,
         }
     }
@@ -244,7 +251,7 @@ fn random_trace(random: &mut Random) -> Vec<Event> {
         if let Op::Write(x) = event.op
             && random.below(3) == 0
         {
-            event.op = Op::Update(x, random.pick(&[UpdateKind::Other, UpdateKind::Add]));
+            event.op = Op::Update(x, random.pick(&[UpdateKind::Other, UpdateKind::Add, UpdateKind::Same]));
         }
     }
     events
@@ -253,10 +260,10 @@ fn random_trace(random: &mut Random) -> Vec<Event> {
 #[test]
 fn the_search_names_what_the_definitions_name() {
     let mut random = Random(5);
-    let mut times = [0; 3];
+    let mut times = [0; 4];
     for _ in 0..20_000 {
         let events = random_trace(&mut random);
-        for (idiom, times) in Idiom::ALL[..3].iter().zip(&mut times) {
+        for (idiom, times) in Idiom::ALL[..4].iter().zip(&mut times) {
             let naive = Naive(&events);
             let expected: Vec<usize> = (0..events.len()).filter(|&i| naive.is_named(*idiom, i)).collect();
             assert_eq!(named(&[*idiom], &events), expected, "{idiom:?} {events:#?}");

@@ -116,7 +116,10 @@ fn propose(
         0 => Some(if random.below(2) == 0 { Op::Read(x) } else { Op::Write(x) }),
         1 if this.depth > 0 && random.below(2) == 0 => Some(Op::End),
         1 if this.depth < 3 => Some(Op::Begin(random.pick(&[RegionId::NONE, RegionId(0), RegionId(1)]))),
-        2 => Some(Op::Update(x, random.pick(&[UpdateKind::Other, UpdateKind::Add, UpdateKind::Max]))),
+        2 => Some(Op::Update(
+            x,
+            random.pick(&[UpdateKind::Other, UpdateKind::Add, UpdateKind::Max, UpdateKind::Same]),
+        )),
         3 | 4 if held[lock][mode_index] > 0 && random.below(3) > 0 => {
             let last = held[lock][mode_index] == 1;
             Some(if last { Op::Release(l, mode) } else { Op::Rerelease(l, mode) })

@@ -27,7 +27,7 @@ struct Variable {
     reads: Latest,
     writes: Latest,
     /// By what the update does.
-    updates: [Latest; 7],
+    updates: [Latest; 8],
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -177,5 +177,6 @@ fn index_of(kind: UpdateKind) -> usize {
         UpdateKind::Xor => 4,
         UpdateKind::Min => 5,
         UpdateKind::Max => 6,
+        UpdateKind::Same => 7,
     }
 }

@@ -47,7 +47,7 @@ pub(crate) struct Given {
     #[arg(long, value_name = "FILE", help_heading = "What is checked")]
     spec: Option<PathBuf>,
     /// Set aside what is benign by this idiom (see docs/benign.md): hint-reads, retry-loops, single-writer-counters,
-    /// commuting-updates
+    /// same-value-writes, commuting-updates
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "What does not count")]
     idiom: Vec<Named>,
     /// Do not, though the configuration says so

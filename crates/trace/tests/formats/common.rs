@@ -51,7 +51,7 @@ const SITES: [&str; 8] = [
     "a very long directory/and/file.rs:123456",
 ];
 
-pub(crate) const UPDATES: [UpdateKind; 7] = [
+pub(crate) const UPDATES: [UpdateKind; 8] = [
     UpdateKind::Other,
     UpdateKind::Add,
     UpdateKind::Or,
@@ -59,6 +59,7 @@ pub(crate) const UPDATES: [UpdateKind; 7] = [
     UpdateKind::Xor,
     UpdateKind::Min,
     UpdateKind::Max,
+    UpdateKind::Same,
 ];
 
 /// Names with ids in order of first appearance, as every reader gives them.
@@ -80,7 +81,7 @@ fn random_event(random: &mut Random, names: &mut Names) -> Event {
     let op = match random.below(17) {
         0..=2 => Op::Read(names.variables.intern(&what)),
         3..=4 => Op::Write(names.variables.intern(&what)),
-        5 => Op::Update(names.variables.intern(&what), UPDATES[random.below(7)]),
+        5 => Op::Update(names.variables.intern(&what), UPDATES[random.below(8)]),
         6 => Op::Acquire(names.locks.intern(&what), mode),
         7 => Op::Release(names.locks.intern(&what), mode),
         8 => Op::Wait(names.locks.intern(&what)),

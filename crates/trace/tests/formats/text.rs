@@ -33,6 +33,7 @@ T1|and(x)|bank.c:12
 T1|xor(x)|bank.c:12
 T1|min(x)|bank.c:12
 T1|max(x)|bank.c:12
+T1|same(x)|bank.c:12
 T1|acq(l)|bank.c:12
 T1|rel(l)|bank.c:12
 T1|racq(l)|bank.c:12
@@ -117,8 +118,7 @@ fn errors_say_where_what_and_how() {
             assert_eq!(error(format!("{good}{line}{rest}").as_bytes()), format!("trace:3:{expected}"));
         }
     };
-    const ALL: &str =
-        "acq add alloc and barrier begin end escape fork free join max min or r racq rel rmw rrel w wait xor";
+    const ALL: &str = "acq add alloc and barrier begin end escape fork free join max min or r racq rel rmw rrel same w wait xor";
     check(
         "T1",
         "3: found 1 field, expected 3: thread|operation|site; write an event as in T1|w(x)|12, or put # in front of a comment",

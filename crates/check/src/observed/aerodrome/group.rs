@@ -80,7 +80,7 @@ impl Group {
 pub(super) fn kind_of(access: Access) -> u64 {
     match access {
         // Updates of a kind that does not commute conflict with everything, as writes do.
-        Access::Write | Access::Commuting(UpdateKind::Other) => WRITE,
+        Access::Write | Access::Commuting(UpdateKind::Other | UpdateKind::Same) => WRITE,
         Access::Read => 1,
         Access::Commuting(UpdateKind::Add) => 2,
         Access::Commuting(UpdateKind::Or) => 3,
