@@ -93,7 +93,7 @@ fn remedy(violation: &Violation, steps: &[Step]) -> Option<String> {
     let lines = format!("from {} to {}", place(first), place(last));
     let elsewhere: Vec<String> =
         others.iter().map(|event| format!("{} (thread {})", place(event), short(&event.thread))).collect();
-    let elsewhere = elsewhere.join(" and ");
+    let elsewhere = elsewhere.join(", ");
     let holds = |event: &SceneEvent, lock: &String| event.locks.contains(lock);
     let theirs = others[0].locks.iter().filter(|lock| others.iter().all(|other| holds(other, lock)));
     let theirs: Vec<&String> = theirs.collect();

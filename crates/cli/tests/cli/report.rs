@@ -118,7 +118,7 @@ fn data_of(page: &str) -> String {
 fn set_aside() -> String {
     let stories = stories();
     let mut report: Value = serde_json::from_str(&kept(&stories[0].1, stories[0].2)).expect("JSON");
-    for (_, text, algorithm) in &stories[1..5] {
+    for (_, text, algorithm) in [1, 2, 4, 5].map(|story| &stories[story]) {
         let mut other: Value = serde_json::from_str(&kept(text, algorithm)).expect("JSON");
         let traces = report["traces"].as_array_mut().expect("an array");
         traces.push(other["traces"][0].take());

@@ -1,7 +1,10 @@
 //! The page with a browser's eyes. A script that stands for a user is added to the page, and says what it saw.
 
+use std::io::Read;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -179,29 +182,71 @@ fn a_browser_links_unfolds_and_tells_everybody() {
     assert_eq!(said, expected);
 }
 
+/// Real time can only be told to somebody outside: with virtual time, waiting takes none, and without it the browser ends once a
+/// page is loaded. So the page waits for a picture from here until it has said how long it took.
+fn told_in_real_time(browser: &Path, page: &str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let script = format!(
+        r#"<img src="http://127.0.0.1:{port}/hold" alt=""><script>(function wait() {{
+          if (!document.querySelector(".open")) return setTimeout(wait, 1);
+          requestAnimationFrame(() => requestAnimationFrame(() => {{
+            new Image().src = "http://127.0.0.1:{port}/shown/" + document.querySelectorAll(".open").length + "/" + Math.ceil(performance.now());
+          }}));
+        }})();</script></body>"#
+    );
+    let policy = page.find("<meta http-equiv").expect("a policy");
+    let after = policy + page[policy..].find('>').expect("its end") + 1;
+    // The policy forbids what this needs.
+    let page = format!("{}{}", &page[..policy], &page[after..]).replace("</body>", &script);
+    let (told, shown) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut held = Vec::new();
+        for stream in listener.incoming().flatten() {
+            let told = told.clone();
+            let Ok(mut other) = stream.try_clone() else { continue };
+            // Kept open until the page was shown, which ends this thread's work and lets the page load.
+            held.push(stream);
+            std::thread::spawn(move || {
+                let mut line = [0; 200];
+                let read = other.read(&mut line).unwrap_or(0);
+                let line = String::from_utf8_lossy(&line[..read]).into_owned();
+                if let Some(rest) = line.strip_prefix("GET /shown/") {
+                    let _ = told.send(rest.split(' ').next().unwrap_or_default().to_owned());
+                }
+            });
+        }
+    });
+    let files = Files::new(&[]);
+    let path = files.add("page.html", page.as_bytes());
+    let mut child = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", files.at("profile")))
+        .arg(format!("file://{path}"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the browser starts");
+    let said = shown.recv_timeout(Duration::from_secs(60));
+    child.kill().expect("it is ours");
+    child.wait().expect("it ends");
+    said.expect("the page was shown")
+}
+
 #[test]
 fn a_browser_opens_five_thousand_findings_in_less_than_two_seconds() {
     let Some(browser) = browser() else { return };
     let report = atomvet_with(&["check", "--format", "json", "-"], in_a_million_events().as_bytes());
     let page = rendered(&report.ends_with(1).out, "html");
     assert!(page.len() < 5_000_000 && !page.contains("To keep this file small"), "{}", page.len());
-    let script = r#"(function wait() {
-      if (!document.querySelector(".open")) return setTimeout(wait, 1);
-      requestAnimationFrame(() => requestAnimationFrame(() => {
-        const pre = document.createElement("pre"); pre.id = "said";
-        pre.textContent = JSON.stringify({ shown: document.querySelectorAll(".open").length, milliseconds: performance.now() });
-        document.body.append(pre);
-      }));
-    })();"#;
     // From the start of loading to the second frame with the table in it. The best of a few: the machine may be busy.
-    let page = page.replace("</body>", &format!("<script>{script}</script></body>"));
     let mut took = Vec::new();
-    for _ in 0..3 {
-        let dom = run(&browser, &Files::new(&[]), &page, &["--dump-dom", "--timeout=20000"]);
-        let said = said(&String::from_utf8_lossy(&dom));
-        assert_eq!(said["shown"], 50);
-        took.push(said["milliseconds"].as_f64().expect("a number"));
-        if took.iter().any(|&milliseconds| milliseconds < 2000.0) {
+    for _ in 0..4 {
+        let said = told_in_real_time(&browser, &page);
+        let (rows, milliseconds) = said.split_once('/').expect("two numbers");
+        assert_eq!(rows, "50");
+        took.push(milliseconds.parse::<u32>().expect("a number"));
+        if took.last() < Some(&2000) {
             return;
         }
     }

@@ -139,7 +139,7 @@ fn an_unknown_report_may_hold_anything() {
 #[test]
 fn what_is_not_utf8_is_an_error_that_every_rendering_can_tell() {
     let files = Files::new(&[("good.std", &trace(LOST))]);
-    let (good, binary) = (files.at("good.std"), files.at("good.bin"));
+    let (good, binary) = (files.at("good.std"), files.at("good.atv"));
     atomvet(&["convert", &good, "-o", &binary]).ends_with(0);
     let mut text = trace(LOST).into_bytes();
     text[10] = 0xff;
