@@ -116,6 +116,11 @@ impl Findings {
         }
     }
 
+    /// Keeps one finding per violating instance, and folds what is predicted. Memory grows with the number of instances.
+    pub fn block_instances(config: &Config) -> Self {
+        Findings { fold: None, ..Findings::folded(config) }
+    }
+
     /// Keeps one finding per violating instance. Memory grows with their number.
     pub fn all_instances(config: &Config) -> Self {
         let once = config.split_at_waits.then(Vec::new);

@@ -15,6 +15,7 @@ pub mod enumerate;
 pub mod finding;
 mod graph;
 mod history;
+pub mod idioms;
 pub mod lower;
 pub mod notation;
 pub mod observed;

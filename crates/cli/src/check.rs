@@ -4,20 +4,20 @@ use std::path::{Path, PathBuf};
 
 use atomvet_check::Config;
 use atomvet_report::Format;
-use atomvet_report::model::{self, Entry, Report};
+use atomvet_report::model::{self, Report};
 use atomvet_trace::wellformed::Discipline;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 
+use crate::aside::{self, Count, Rules};
+use crate::configuration::{Configuration, Given, Since};
 use crate::examine::{Examined, Instances, Options, Serial, Verify, Wanted, examine};
-use crate::output::Output;
+use crate::grid::grouped;
 use crate::pipeline::{Partial, Pass};
 use crate::predicted::{self, Predicting};
-use crate::report::{Destination, Naming, format_named};
+use crate::report::{Destination, Renderings, Voice, formats};
 use crate::spec::Spec;
 use crate::spool::{Again, called};
 use crate::status::Status;
-use crate::visible::visible;
-use crate::{algorithms, json, say, text, traces};
+use crate::{algorithms, json, say, traces};
 
 /// How traces are understood, whatever is done with them.
 #[derive(clap::Args, Debug, Clone, Copy)]
@@ -26,18 +26,56 @@ pub(crate) struct Understanding {
     /// every output counts the repairs
     #[arg(long, help_heading = "How events are understood")]
     pub(crate) lenient: bool,
-    /// A wait, join or barrier inside a block splits it: the pieces are judged
-    #[arg(long, help_heading = "How events are understood")]
-    pub(crate) split_at_waits: bool,
-    /// Two atomic updates of one kind (add, or, and, xor, min, max) do not conflict
-    #[arg(long, help_heading = "How events are understood")]
-    pub(crate) commuting_updates: bool,
+    #[command(flatten)]
+    pub(crate) conventions: Conventions,
+}
+
+/// What waits and atomic updates mean. Of two contrary options the last one wins.
+#[derive(clap::Args, Debug, Clone, Copy)]
+pub(crate) struct Conventions {
+    /// A wait (condition, join, barrier, semaphore) inside a block splits it: the pieces are judged [default of `run`]
+    #[arg(long, overrides_with = "strict_waits", help_heading = "How events are understood")]
+    split_at_waits: bool,
+    /// Judge a block that waits as a whole [default, but for `run`]
+    #[arg(long, overrides_with = "split_at_waits", help_heading = "How events are understood")]
+    strict_waits: bool,
+    /// Two atomic updates of one kind (add, or, and, xor, min, max) do not conflict [default of `run`]
+    #[arg(long, overrides_with = "strict_atomics", help_heading = "How events are understood")]
+    commuting_updates: bool,
+    /// Let atomic updates of one kind conflict with each other [default, but for `run`]
+    #[arg(long, overrides_with = "commuting_updates", help_heading = "How events are understood")]
+    strict_atomics: bool,
+}
+
+impl Conventions {
+    /// For the checkers: as the command line says, else as the configuration does, else as `unsaid`.
+    pub(crate) fn config(self, configuration: &Configuration, unsaid: Config) -> Config {
+        let either = |yes: bool, no: bool, strict: Option<bool>, unsaid: bool| match (yes, no) {
+            (true, _) => true,
+            (_, true) => false,
+            _ => strict.map_or(unsaid, |strict| !strict),
+        };
+        Config {
+            split_at_waits: either(
+                self.split_at_waits,
+                self.strict_waits,
+                configuration.strict_waits,
+                unsaid.split_at_waits,
+            ),
+            commuting_updates: either(
+                self.commuting_updates,
+                self.strict_atomics,
+                configuration.strict_atomics,
+                unsaid.commuting_updates,
+            ),
+        }
+    }
 }
 
 impl Understanding {
-    /// For the checkers.
+    /// For the checkers, without a configuration.
     pub(crate) fn config(self) -> Config {
-        Config { commuting_updates: self.commuting_updates, split_at_waits: self.split_at_waits }
+        self.conventions.config(&Configuration::default(), Config::default())
     }
 
     /// For the reader.
@@ -67,20 +105,18 @@ pub(crate) struct Args {
     /// one schedule
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=1_000_000), help_heading = "Prediction")]
     budget: u64,
-    /// Check only the blocks that this specification lists (`atomvet refine` makes one)
-    #[arg(long, value_name = "FILE", help_heading = "What is checked")]
-    spec: Option<PathBuf>,
+    #[command(flatten)]
+    given: Given,
+    #[command(flatten)]
+    since: Since,
     #[command(flatten)]
     understanding: Understanding,
-    /// For people (text, html), for programs (json) or for other tools; may be given several times, with -o
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = shown(), help_heading = "What is shown")]
-    format: Vec<Shown>,
+    /// For people (text, html), for programs (json) or for other tools; may be given several times, with -o [default: text]
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), help_heading = "What is shown")]
+    format: Vec<Format>,
     /// One finding per violating block instance instead of one per mistake with a count
     #[arg(long, help_heading = "What is shown")]
     all_instances: bool,
-    /// Show so many findings in detail (text only)
-    #[arg(long, value_name = "N", default_value_t = 20, help_heading = "What is shown")]
-    max_findings: usize,
     /// Have an independent verifier confirm every witness and serial order that is shown
     #[arg(long, help_heading = "What is shown")]
     verify: bool,
@@ -91,79 +127,42 @@ pub(crate) struct Args {
     destination: Destination,
 }
 
-/// How a report is shown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Shown {
-    /// For people, on a terminal.
-    Text,
-    /// As a rendering of the JSON contract.
-    As(Format),
-}
-
-fn shown() -> impl TypedValueParser<Value = Shown> {
-    let names = Format::ALL.iter().map(|format| format.name());
-    PossibleValuesParser::new(["text"].into_iter().chain(names))
-        .map(|name| format_named(&name).map_or(Shown::Text, Shown::As))
-}
-
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
-    let mut algorithms = algorithms::select(&args.algo)?;
+    let configuration = args.given.read(Some(&args.since))?;
+    let names = if args.algo.is_empty() { &configuration.algorithm } else { &args.algo };
+    let mut algorithms = algorithms::select(names)?;
     if args.predict || args.schedules.is_some() {
         algorithms::add_predictive(&mut algorithms);
     }
-    let spec = args.spec.as_deref().map(Spec::read).transpose()?;
-    let inputs: Vec<&Path> = args.traces.iter().chain(&args.spec).map(PathBuf::as_path).collect();
-    let as_text = args.format.contains(&Shown::Text);
-    let formats: Vec<Format> = args
-        .format
-        .iter()
-        .filter_map(|shown| if let Shown::As(format) = shown { Some(*format) } else { None })
-        .collect();
-    args.destination.check()?;
-    // Text among several goes to standard output, where people are; alone, it goes where -o says.
-    let text_file = args.destination.file().filter(|_| formats.is_empty());
-    let text_output = as_text.then(|| Output::create(text_file, &inputs)).transpose()?;
-    let naming = if as_text { Naming::Endings } else { Naming::AsGiven };
-    let outputs =
-        if formats.is_empty() { Vec::new() } else { args.destination.open(&formats, naming, &inputs)? };
+    let inputs: Vec<&Path> = args.traces.iter().chain(&configuration.files).map(PathBuf::as_path).collect();
+    let renderings =
+        Renderings::open(&args.format, &args.destination, &configuration, &inputs, Voice::Output)?;
     if let Some(directory) = &args.schedules {
         predicted::make_directory(directory)?;
     }
+    let spec = configuration.spec.as_ref();
     let options = Options {
         algorithms,
-        config: args.understanding.config(),
+        config: args.understanding.conventions.config(&configuration, Config::default()),
         discipline: args.understanding.discipline(),
-        spec: spec.as_ref(),
+        spec,
         instances: if args.all_instances { Instances::All } else { Instances::Folded },
-        witnesses: if formats.is_empty() { Wanted::Shown(args.max_findings) } else { Wanted::All },
+        witnesses: Wanted::All,
         verify: if args.verify { Verify::Yes } else { Verify::No },
         serial_order: if args.serial_order { Serial::Yes } else { Serial::No },
         predicting: Predicting { steps: args.budget * 1_000_000, schedules: args.schedules.clone() },
+        aside: Rules { known: Some(&configuration.known), idioms: &configuration.idioms },
     };
+    let mut count = Count::default();
     let (entries, status) = traces::each(&args.traces, Again::Yes, |source| {
         let examined = examine(source, &options)?;
-        let mut text = String::new();
-        if as_text {
-            text = text::report(&examined, args.max_findings);
-            if args.traces.len() > 1 {
-                text.insert_str(0, &format!("== {} ==\n\n", visible(called(&examined.trace))));
-            }
-        }
-        let entry = (!formats.is_empty()).then(|| json::trace(&examined, spec.as_ref()));
-        Ok(((text, entry), judge(&examined, spec.as_ref())))
+        count.add(&examined);
+        Ok((json::trace(&examined, spec), judge(&examined, spec)))
     });
-    if let Some(output) = text_output {
-        output.write_all_of(&traces::texts(&entries, |(text, _)| text.clone()))?;
-    }
-    if !formats.is_empty() {
-        let traces = entries.into_iter().filter_map(|entry| match entry {
-            Entry::Whole((_, trace)) => trace.map(Entry::Whole),
-            Entry::Failed(failed) => Some(Entry::Failed(failed)),
-        });
-        let report = Report { schema: model::SCHEMA.to_owned(), traces: traces.collect(), set_aside: None };
-        args.destination.write(&report, outputs)?;
-    }
+    let set_aside = count.finish(&configuration.known, &configuration.idioms);
+    set_aside.iter().for_each(aside::say_unused);
+    renderings.write(&Report { schema: model::SCHEMA.to_owned(), traces: entries, set_aside })?;
     Ok(status)
 }
 
@@ -178,6 +177,13 @@ pub(crate) fn judge(examined: &Examined, spec: Option<&Spec>) -> Status {
                 unused.join(", ")
             ));
         }
+    }
+    if examined.pass.ignored_accesses > 0 {
+        say::note(format!(
+            "{}: {} accesses are left out, because the specification ignores their variables",
+            called(&examined.trace),
+            grouped(examined.pass.ignored_accesses)
+        ));
     }
     let errors = examined.internal_errors();
     for error in &errors {

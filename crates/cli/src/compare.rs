@@ -13,6 +13,7 @@ use atomvet_report::model;
 use atomvet_trace::EventId;
 use serde::Serialize;
 
+use crate::aside::Rules;
 use crate::check::{Understanding, judge};
 use crate::examine::{Examined, Instances, Options, Serial, Verdict, Verify, Wanted, examine};
 use crate::grid::{Align, bytes, grid, grouped, plural, seconds};
@@ -76,6 +77,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         verify: Verify::No,
         serial_order: Serial::No,
         predicting: Predicting::default(),
+        aside: Rules::default(),
     };
     let (entries, status) = traces::each(&args.traces, Again::No, |source| {
         let examined = examine(source, &options)?;

@@ -3,14 +3,19 @@
 use std::fmt::Write;
 
 use atomvet_check::Config;
+use atomvet_report::model::{self, Entry, Report};
+use atomvet_report::sources::Sources;
+use atomvet_report::text;
 use atomvet_trace::wellformed::Discipline;
 
+use crate::aside::Rules;
 use crate::examine::{Instances, Options, Serial, Verify, Wanted, examine};
 use crate::output::Output;
 use crate::predicted::Predicting;
 use crate::spool::Source;
 use crate::status::Status;
-use crate::{algorithms, text};
+use crate::text::{Looks, Onto};
+use crate::{algorithms, json};
 
 /// A trace with its story.
 struct Story {
@@ -63,17 +68,19 @@ pub(crate) struct Args {
     /// A run in which nothing went wrong, and what could have
     #[arg(long)]
     predict: bool,
+    #[command(flatten)]
+    looks: Looks,
 }
 
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let story = if args.predict { &VECTOR } else { &BANK };
-    let text = if args.trace { story.trace.to_owned() } else { tell(story, args.predict)? };
+    let text = if args.trace { story.trace.to_owned() } else { tell(story, args.predict, &args.looks)? };
     Output::stdout().write_all_of(&text)?;
     Ok(Status::Clean)
 }
 
-fn tell(story: &Story, predict: bool) -> anyhow::Result<String> {
+fn tell(story: &Story, predict: bool, looks: &Looks) -> anyhow::Result<String> {
     let mut algorithms = algorithms::select(&[])?;
     if predict {
         algorithms::add_predictive(&mut algorithms);
@@ -84,10 +91,11 @@ fn tell(story: &Story, predict: bool) -> anyhow::Result<String> {
         discipline: Discipline::Strict,
         spec: None,
         instances: Instances::Folded,
-        witnesses: Wanted::Shown(usize::MAX),
+        witnesses: Wanted::All,
         verify: Verify::Yes,
         serial_order: Serial::No,
         predicting: Predicting::default(),
+        aside: Rules::default(),
     };
     let examined = examine(&mut Source::embedded(story.name, story.trace.as_bytes()), &options)?;
     let mut text = format!("{}\n", story.intro);
@@ -97,7 +105,12 @@ fn tell(story: &Story, predict: bool) -> anyhow::Result<String> {
     }
     let command = if predict { "atomvet check --predict" } else { "atomvet check" };
     let _ = writeln!(text, "\nThis is what `{command}` says about it:\n");
-    text.push_str(&text::report(&examined, usize::MAX));
+    let report = Report {
+        schema: model::SCHEMA.to_owned(),
+        traces: vec![Entry::Whole(json::trace(&examined, None))],
+        set_aside: None,
+    };
+    text.push_str(&text::render(&report, &mut Sources::none(), &looks.options(Onto::Stdout)));
     let _ = writeln!(text, "\nWhat to try next:\n{}", story.next);
     Ok(text)
 }

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! pass 1   all checkers at once (and the serial order, if asked for)
+//!          (and again without what idioms name: idioms.rs)
 //! pass 2   Replay: a witness for each finding that will be shown        only if there are any,
 //! pass 3   what the events of the witnesses are; Verifier, if asked for  and only as far as needed
 //! ```
@@ -16,16 +17,17 @@ use atomvet_check::verify;
 use atomvet_check::witness::{Explanation, SerialOrder};
 use atomvet_check::{Block, Config, Finding, Findings, Info, Stats};
 use atomvet_trace::wellformed::Discipline;
-use atomvet_trace::{Error, Event, EventId, Names, Op, SiteId};
+use atomvet_trace::{Error, Event, EventId, LockId, Names, Op, SiteId};
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::aside::{Aside, Rules};
 use crate::meter::Meter;
 use crate::pipeline::{self, Pass, Reading, Until};
 use crate::predicted::{self, Foreseen, Predicting};
 use crate::refine::Entered;
 use crate::spec::Spec;
 use crate::spool::Source;
-use crate::why;
+use crate::{idioms, why};
 
 /// What to look for, and how.
 pub(crate) struct Options<'a> {
@@ -47,6 +49,8 @@ pub(crate) struct Options<'a> {
     pub(crate) serial_order: Serial,
     /// How prediction is done.
     pub(crate) predicting: Predicting,
+    /// Which findings do not count.
+    pub(crate) aside: Rules<'a>,
 }
 
 /// Which findings are kept.
@@ -63,9 +67,7 @@ pub(crate) enum Instances {
 pub(crate) enum Wanted {
     /// None.
     None,
-    /// The first so many of each algorithm, for people.
-    Shown(usize),
-    /// All, for programs.
+    /// All.
     All,
 }
 
@@ -113,6 +115,8 @@ pub(crate) struct Verdict {
     pub(crate) first_cycle: Option<EventId>,
     /// What it found, in the order of the trace.
     pub(crate) violations: Vec<Violation>,
+    /// What it found and does not count.
+    pub(crate) set_aside: Vec<Violation>,
     /// What it predicts.
     pub(crate) foreseen: Foreseen,
     /// The figures of its paper.
@@ -121,13 +125,6 @@ pub(crate) struct Verdict {
     pub(crate) seconds: f64,
     /// Its own peak memory.
     pub(crate) peak_bytes: u64,
-}
-
-impl Verdict {
-    /// How many blocks it blames.
-    pub(crate) fn blocks_blamed(&self) -> u64 {
-        self.violations.iter().filter(|v| v.finding.block.is_some()).map(|v| v.finding.count).sum()
-    }
 }
 
 /// What the independent judge says; an error says what does not hold.
@@ -143,6 +140,10 @@ pub(crate) struct Violation {
     pub(crate) explanation: Option<Explanation>,
     /// What the independent judge says about the explanation, if it was asked.
     pub(crate) judgement: Option<Judgement>,
+    /// The begins of the blocks that it stands for, none for a cycle without one; only the first, if no idiom is asked for.
+    pub(crate) instances: Vec<Option<EventId>>,
+    /// Why it does not count.
+    pub(crate) aside: Option<Aside>,
 }
 
 /// An equivalent serial order.
@@ -167,13 +168,16 @@ pub(crate) struct Before {
     pub(crate) number: u64,
     /// The last few of them, without the begin.
     pub(crate) last: Vec<(EventId, Event)>,
+    /// The locks that its thread alone holds there.
+    pub(crate) locks: Vec<LockId>,
 }
 
 impl Examined {
-    /// Whether any algorithm found anything.
+    /// Whether any algorithm found anything that counts.
     pub(crate) fn violated(&self) -> bool {
         self.verdicts.iter().any(|verdict| {
-            verdict.first_cycle.is_some() || !verdict.violations.is_empty() || verdict.foreseen.is_bad()
+            let unexplained = verdict.first_cycle.is_some() && verdict.set_aside.is_empty();
+            unexplained || !verdict.violations.is_empty() || verdict.foreseen.is_bad()
         })
     }
 
@@ -181,7 +185,7 @@ impl Examined {
     pub(crate) fn internal_errors(&self) -> Vec<String> {
         let mut errors = Vec::new();
         for verdict in &self.verdicts {
-            for violation in &verdict.violations {
+            for violation in verdict.violations.iter().chain(&verdict.set_aside) {
                 let at = violation.finding.event.at.0;
                 if let Some(Err(problem)) = &violation.judgement {
                     errors
@@ -231,7 +235,21 @@ pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Exam
     })?;
     let mut verdicts: Vec<Verdict> = running.into_iter().map(|r| r.finish(options, &pass.names)).collect();
     let serial_order = serial.map(|(order, events)| finish_serial(order, &events, options));
+    if let Some(known) = options.aside.known {
+        verdicts.iter_mut().for_each(|verdict| known.before_witnesses(verdict, &pass.names));
+    }
+    let benign = idioms::find(source, options, &pass, &mut verdicts)?;
     let scene = why::explain(source, options, &mut pass, &mut verdicts)?;
+    for verdict in &mut verdicts {
+        if let Some(known) = options.aside.known {
+            known.after_witnesses(verdict, &pass.names);
+        }
+        verdict.violations.iter_mut().for_each(|violation| benign.label(violation));
+        (verdict.set_aside, verdict.violations) = std::mem::take(&mut verdict.violations)
+            .into_iter()
+            .partition(|violation| violation.aside.is_some());
+        verdict.foreseen.set_benign_aside(&benign);
+    }
     predicted::schedules(source, options, &pass, &mut verdicts)?;
     let seconds = started.elapsed().as_secs_f64();
     Ok(Examined { trace: source.given.clone(), pass, verdicts, scene, entered, serial_order, seconds })
@@ -249,7 +267,8 @@ impl Running {
         let mut meter = Meter::new(account);
         let analysis = meter.measure(|| (entry.new)(&options.config));
         let mut findings = match options.instances {
-            Instances::Folded => Findings::folded(&options.config),
+            Instances::Folded if options.aside.idioms.is_empty() => Findings::folded(&options.config),
+            Instances::Folded => Findings::block_instances(&options.config),
             Instances::All => Findings::all_instances(&options.config),
         };
         findings.effort = options.predicting.effort(entry.info.name);
@@ -276,15 +295,28 @@ impl Running {
             let fingerprint = fingerprint(&finding, names);
             let first = *by_fingerprint.entry(fingerprint).or_insert(violations.len());
             match violations.get_mut(first) {
-                Some(same) if options.instances == Instances::Folded => same.finding.count += finding.count,
-                _ => violations.push(Violation { finding, fingerprint, explanation: None, judgement: None }),
+                Some(same) if options.instances == Instances::Folded => {
+                    same.finding.count += finding.count;
+                    if !options.aside.idioms.is_empty() {
+                        same.instances.push(finding.block.map(|block| block.begin));
+                    }
+                }
+                _ => violations.push(Violation {
+                    instances: vec![finding.block.map(|block| block.begin)],
+                    finding,
+                    fingerprint,
+                    explanation: None,
+                    judgement: None,
+                    aside: None,
+                }),
             }
         }
         let folded = options.instances == Instances::Folded;
         let first_cycle = findings.first_cycle;
         let foreseen = Foreseen::new(findings, &stats, folded, names);
         let (seconds, peak_bytes) = (meter.seconds(), meter.peak_bytes());
-        Verdict { info, first_cycle, violations, foreseen, stats, seconds, peak_bytes }
+        let set_aside = Vec::new();
+        Verdict { info, first_cycle, violations, set_aside, foreseen, stats, seconds, peak_bytes }
     }
 }
 

@@ -9,6 +9,7 @@ use atomvet_report::model;
 use atomvet_trace::wellformed::Repair;
 use atomvet_trace::{Error, ErrorKind, Event, EventId, Names, Place, RegionId};
 
+use crate::aside::Aside;
 use crate::examine::{Examined, Scene, Verdict, Violation, site, word};
 use crate::pipeline::Pass;
 use crate::predicted;
@@ -155,7 +156,9 @@ fn checker(verdict: &Verdict, examined: &Examined) -> model::Checker {
         kind: kind(verdict.info.kind).to_owned(),
         serializable: verdict.first_cycle.is_none(),
         first_cycle_event: verdict.first_cycle.map(|at| at.0),
-        violations: verdict.violations.iter().map(|v| violation(v, names, &examined.scene)).collect(),
+        violations: (verdict.violations.iter().chain(&verdict.set_aside))
+            .map(|v| violation(v, names, &examined.scene))
+            .collect(),
         stats: verdict.stats.0.iter().copied().collect(),
         seconds: verdict.seconds,
         peak_bytes: verdict.peak_bytes,
@@ -179,6 +182,7 @@ fn violation(violation: &Violation, names: &Names, scene: &Scene) -> model::Viol
         Some(Ok(())) => (Some(true), None),
         Some(Err(problem)) => (Some(false), Some(problem.clone())),
     };
+    let (suppression, idiom) = violation.aside.as_ref().map(Aside::parts).unwrap_or_default();
     model::Violation {
         strength: finding.strength.name().to_owned(),
         block: finding.block.map(|b| block(b, names)),
@@ -195,8 +199,8 @@ fn violation(violation: &Violation, names: &Names, scene: &Scene) -> model::Viol
         verify_error,
         fingerprint: format!("{:016x}", violation.fingerprint),
         count: finding.count,
-        suppression: None,
-        idiom: None,
+        suppression,
+        idiom,
     }
 }
 
@@ -230,11 +234,17 @@ fn events(violation: &Violation, names: &Names, scene: &Scene) -> Vec<model::Sce
             on: event.op.target_name(names).map(str::to_owned),
             site: site(names, event.site).map(str::to_owned),
             block: outermost.map(|b| block(b, names)),
+            locks: locks(scene, at, names),
             skipped,
             before,
         });
     }
     told
+}
+
+fn locks(scene: &Scene, at: EventId, names: &Names) -> Vec<String> {
+    let held = scene.1.get(&at).into_iter().flat_map(|before| &before.locks);
+    held.map(|&lock| names.locks.get(lock).to_owned()).collect()
 }
 
 fn local_event(at: EventId, event: Event, names: &Names) -> model::LocalEvent {

@@ -6,15 +6,19 @@
 //! ```
 
 mod algorithms;
+mod aside;
+mod baseline;
 mod cc;
 mod check;
 mod compare;
+mod configuration;
 mod convert;
 mod demo;
 mod examine;
 mod explain;
 mod generate;
 mod grid;
+mod idioms;
 mod interrupt;
 mod json;
 mod list;
@@ -92,6 +96,9 @@ enum Command {
     /// Render findings that were kept as JSON: HTML, SARIF, JUnit, Graphviz, Perfetto
     #[command(after_help = REPORT_HELP)]
     Report(report::Args),
+    /// Write the findings of today to a file, so that `check --baseline` fails on new ones only
+    #[command(after_help = BASELINE_HELP)]
+    Baseline(baseline::Args),
     /// Print which blocks were seen violated and which not, as a specification
     #[command(after_help = REFINE_HELP)]
     Refine(refine::Args),
@@ -156,6 +163,11 @@ Examples:
   atomvet report findings.json --format sarif --format junit -o findings
   atomvet report findings.json --format dot | dot -Tsvg > cycles.svg";
 
+const BASELINE_HELP: &str = "\
+Examples:
+  atomvet baseline run1.atv run2.atv -o atomvet.baseline && atomvet check --baseline atomvet.baseline run3.atv
+  atomvet baseline findings.json -o atomvet.baseline        from a report in JSON";
+
 const REFINE_HELP: &str = "\
 Example:
   atomvet refine run1.atv run2.atv -o spec.toml
@@ -210,6 +222,7 @@ fn main() -> ExitCode {
         }
         Command::Check(args) => check::run(args),
         Command::Compare(args) => compare::run(args),
+        Command::Baseline(args) => baseline::run(args),
         Command::Refine(args) => refine::run(args),
         Command::Report(args) => report::run(args),
         Command::Stats(args) => stats::run(args),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, bail};
 
 use crate::interrupt;
+use crate::text::Onto;
 
 /// A result being written.
 pub(crate) struct Output {
@@ -17,6 +18,8 @@ pub(crate) struct Output {
 
 enum To {
     Stdout(BufWriter<io::Stdout>),
+    /// Where nobody is left to tell if it fails.
+    Stderr,
     /// Something that is no regular file, such as a named pipe.
     Device(BufWriter<File>),
     /// A file of another name, which gets this name at the end.
@@ -31,10 +34,24 @@ impl Output {
         &self.shown
     }
 
+    /// Whether people may be looking.
+    pub(crate) fn onto(&self) -> Onto {
+        match self.to {
+            To::Stdout(_) => Onto::Stdout,
+            To::Stderr => Onto::Stderr,
+            To::Device(_) | To::Temporary(..) => Onto::File,
+        }
+    }
+
     /// Standard output.
     pub(crate) fn stdout() -> Output {
         let to = To::Stdout(BufWriter::with_capacity(BUFFER, io::stdout()));
         Output { shown: "standard output".to_owned(), to }
+    }
+
+    /// Standard error, for a command whose standard output belongs to another program.
+    pub(crate) fn stderr() -> Output {
+        Output { shown: "standard error".to_owned(), to: To::Stderr }
     }
 
     /// Standard output for none and for `-`. No path may be one of `inputs`.
@@ -85,6 +102,7 @@ impl Output {
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         let result = match self.to {
             To::Stdout(mut out) => out.flush(),
+            To::Stderr => Ok(()),
             To::Device(mut out) => out.flush(),
             To::Temporary(out, path) => {
                 let temporary = out.get_ref().path().to_owned();
@@ -109,6 +127,7 @@ impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.to {
             To::Stdout(out) => out.write(bytes),
+            To::Stderr => io::stderr().write(bytes).or(Ok(bytes.len())),
             To::Device(out) => out.write(bytes),
             To::Temporary(out, _) => out.write(bytes),
         }
@@ -117,6 +136,7 @@ impl Write for Output {
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.to {
             To::Stdout(out) => out.flush(),
+            To::Stderr => Ok(()),
             To::Device(out) => out.flush(),
             To::Temporary(out, _) => out.flush(),
         }

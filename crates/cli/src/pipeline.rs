@@ -96,6 +96,8 @@ pub(crate) struct Pass {
     pub(crate) repairs: Repairs,
     /// Per entry of the specification, whether it was used.
     pub(crate) used: Vec<bool>,
+    /// Accesses that the specification leaves out.
+    pub(crate) ignored_accesses: u64,
     /// Why the pass did not reach the end of the trace, if it did not.
     pub(crate) partial: Option<Partial>,
 }
@@ -240,7 +242,16 @@ fn read(
         }
     }
     let repairs = Repairs { total: wellformed.repairs, kinds: wellformed.repairs_by_kind().collect() };
-    let used = filter.map(|filter| filter.used).unwrap_or_default();
+    let ignored_accesses = filter.as_ref().map_or(0, |filter| filter.ignored_accesses);
+    let used = filter.map(Filter::used).unwrap_or_default();
     let tally = counter.tally;
-    Ok(Pass { format: input.format(), names: input.into_names(), tally, repairs, used, partial })
+    Ok(Pass {
+        format: input.format(),
+        names: input.into_names(),
+        tally,
+        repairs,
+        used,
+        ignored_accesses,
+        partial,
+    })
 }

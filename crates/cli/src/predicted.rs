@@ -6,7 +6,6 @@
 //! ```
 
 pub(crate) mod json;
-pub(crate) mod text;
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -21,7 +20,9 @@ use atomvet_check::{Findings, Stats, Strength};
 use atomvet_trace::{Event, EventId, Format, Names, Op};
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::aside::Aside;
 use crate::examine::{Judgement, Options, Verdict, Wanted, site, word};
+use crate::idioms::Benign;
 use crate::output::Output;
 use crate::pipeline::{self, Interrupted, Pass, Reading, Until};
 use crate::progress::Work;
@@ -81,6 +82,16 @@ pub(crate) struct Foreseen {
     pub(crate) deadlocks: Vec<(Deadlock, u64)>,
     /// Whether everything was judged.
     pub(crate) complete: bool,
+    /// What was found and does not count.
+    pub(crate) aside: ForeseenAside,
+}
+
+/// What was predicted and does not count, with the reasons.
+#[derive(Default)]
+pub(crate) struct ForeseenAside {
+    pub(crate) violations: Vec<(Foreboding, Aside)>,
+    pub(crate) races: Vec<(Race, u64, Aside)>,
+    pub(crate) deadlocks: Vec<(Deadlock, u64, Aside)>,
 }
 
 /// A predicted violation and what is known about it.
@@ -89,6 +100,8 @@ pub(crate) struct Foreboding {
     pub(crate) prediction: Prediction,
     /// The same for the same mistake in every run.
     pub(crate) fingerprint: u64,
+    /// It is not predicted without the accesses that idioms name.
+    pub(crate) is_benign: bool,
     /// Whether a schedule was looked for, and what became of it.
     pub(crate) search: Search,
     /// Where the schedule was written to.
@@ -125,9 +138,8 @@ impl Search {
 impl Foreseen {
     /// Takes what a checker found, folded by fingerprint if it was folded by the checker.
     pub(crate) fn new(findings: Findings, stats: &Stats, folded: bool, names: &Names) -> Foreseen {
+        let complete = all_judged(&findings, stats);
         let predicted = findings.predicted;
-        let all_judged = stats.0.iter().all(|&(name, number)| !name.ends_with("not judged") || number == 0);
-        let complete = all_judged && !findings.effort.is_stopped();
         let mut foreseen = Foreseen { complete, ..Foreseen::default() };
         let mut fold = Fold { folded, seen: HashMap::new() };
         for prediction in predicted.violations {
@@ -141,6 +153,7 @@ impl Foreseen {
             foreseen.violations.push(Foreboding {
                 prediction,
                 fingerprint,
+                is_benign: false,
                 search: Search::NotTried,
                 schedule: None,
                 judgement: None,
@@ -165,10 +178,27 @@ impl Foreseen {
         foreseen
     }
 
+    /// Sets aside what is benign and owes that to an access that an idiom names.
+    pub(crate) fn set_benign_aside(&mut self, benign: &Benign) {
+        for foreboding in std::mem::take(&mut self.violations) {
+            let idiom = if foreboding.is_benign { benign.label_prediction(&foreboding) } else { None };
+            match idiom {
+                Some(idiom) => self.aside.violations.push((foreboding, Aside::Benign(Some(idiom)))),
+                None => self.violations.push(foreboding),
+            }
+        }
+    }
+
     /// Whether something is wrong. (A race is not: a trace does not tell which accesses are atomic operations.)
     pub(crate) fn is_bad(&self) -> bool {
         !self.violations.is_empty() || !self.deadlocks.is_empty()
     }
+}
+
+/// Whether an algorithm judged everything that it saw.
+pub(crate) fn all_judged(findings: &Findings, stats: &Stats) -> bool {
+    let all_judged = stats.0.iter().all(|&(name, number)| !name.ends_with("not judged") || number == 0);
+    all_judged && !findings.effort.is_stopped()
 }
 
 struct Fold {
@@ -238,7 +268,6 @@ pub(crate) fn schedules(
 ) -> Result<(), atomvet_trace::Error> {
     let shown = match options.witnesses {
         Wanted::None => 0,
-        Wanted::Shown(number) => number,
         Wanted::All => usize::MAX,
     };
     let wanted = verdicts.iter().flat_map(|verdict| verdict.foreseen.violations.iter().take(shown));

@@ -14,6 +14,7 @@ use atomvet_trace::wellformed::Discipline;
 use atomvet_trace::{Error, Event, Names, Op, RegionId, SiteId};
 
 use crate::check::{Understanding, coverage_status};
+use crate::configuration::Where;
 use crate::grid::plural;
 use crate::output::Output;
 use crate::pipeline::{self, Pass, Reading, Until};
@@ -31,6 +32,8 @@ pub(crate) struct Args {
     traces: Vec<PathBuf>,
     #[command(flatten)]
     understanding: Understanding,
+    #[command(flatten)]
+    place: Where,
     /// Write the specification to a file
     #[arg(short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -38,8 +41,12 @@ pub(crate) struct Args {
 
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
-    let output = Output::create(args.output.as_deref(), &args.traces)?;
-    let (config, discipline) = (args.understanding.config(), args.understanding.discipline());
+    // What is seen does not depend on what should be: of the configuration, only how events are understood matters.
+    let configuration = args.place.read()?;
+    let inputs: Vec<&PathBuf> = args.traces.iter().chain(&configuration.files).collect();
+    let output = Output::create(args.output.as_deref(), &inputs)?;
+    let config = args.understanding.conventions.config(&configuration, Config::default());
+    let discipline = args.understanding.discipline();
     let (entries, worst) = traces::each(&args.traces, Again::No, |source| {
         let (pass, seen) = learn(source, &config, discipline)?;
         let status = coverage_status(&source.given, &pass);

@@ -1,22 +1,24 @@
-//! `atomvet report`: findings that were kept as JSON, rendered; and where `check` and this command put renderings.
+//! `atomvet report`: findings that were kept as JSON, rendered; and where `check`, `run` and this command put renderings.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
-use atomvet_report::model::{self, Report};
+use atomvet_report::model::{self, Entry, Report};
 use atomvet_report::sources::Sources;
-use atomvet_report::{Format, render};
+use atomvet_report::{Format, render, text};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
+use crate::configuration::Configuration;
 use crate::output::Output;
 use crate::spool::called;
 use crate::status::Status;
+use crate::text::Looks;
 
 /// Options of `report`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// A report as `atomvet check --format json` writes it; - is standard input
+    /// A report as `--format json` of `check` and `run` writes it; - is standard input
     #[arg(value_name = "FINDINGS")]
     findings: PathBuf,
     /// How it is shown; may be given several times, with -o
@@ -26,26 +28,77 @@ pub(crate) struct Args {
     destination: Destination,
 }
 
-/// Where renderings go, and where source text comes from.
-#[derive(clap::Args, Debug)]
+/// Where renderings go, where source text comes from, and how text looks.
+#[derive(clap::Args, Clone, Debug)]
 pub(crate) struct Destination {
     /// Write to this file; with several formats, to this name with .json, .html, .sarif, .junit.xml, .dot or
-    /// .perfetto.json behind
+    /// .perfetto.json behind (text goes where it goes without -o)
     #[arg(short, value_name = "FILE", help_heading = "What is shown")]
     output: Option<PathBuf>,
-    /// Take source excerpts (html) and relative paths (sarif) from files below this directory, and no others; may be
+    /// Take source excerpts (text, html) and relative paths (sarif) from files below this directory, and no others; may be
     /// given several times [default: the working directory]
     #[arg(long, value_name = "DIR", help_heading = "What is shown")]
     source_root: Vec<PathBuf>,
+    #[command(flatten)]
+    looks: Looks,
 }
 
-/// What `-o` means for a single format.
+/// Where a report goes that no `-o` sends elsewhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Naming {
-    /// The name of the file.
-    AsGiven,
-    /// What stands before the format's ending, because there is text besides.
-    Endings,
+pub(crate) enum Voice {
+    /// Standard output.
+    Output,
+    /// Standard error: standard output belongs to the program that is run.
+    Error,
+}
+
+impl Voice {
+    fn output(self) -> Output {
+        match self {
+            Voice::Output => Output::stdout(),
+            Voice::Error => Output::stderr(),
+        }
+    }
+}
+
+/// Everything that a check writes, opened before the work is done: nothing appears before it is whole.
+pub(crate) struct Renderings {
+    outputs: Vec<(Format, Output)>,
+    destination: Destination,
+}
+
+impl Renderings {
+    /// Opens what the command line asks for or, where it says nothing, the configuration.
+    pub(crate) fn open(
+        asked: &[Format],
+        destination: &Destination,
+        configuration: &Configuration,
+        inputs: &[&Path],
+        voice: Voice,
+    ) -> anyhow::Result<Renderings> {
+        let mut destination = destination.clone();
+        if destination.source_root.is_empty() {
+            destination.source_root.clone_from(&configuration.source_roots);
+        }
+        // Where the configuration's formats go says nothing about other formats.
+        if asked.is_empty() && destination.output.is_none() {
+            destination.output.clone_from(&configuration.output);
+        }
+        destination.looks.max_findings = destination.looks.max_findings.or(configuration.max_findings);
+        let formats = if asked.is_empty() { &configuration.format[..] } else { asked };
+        let formats = if formats.is_empty() { &[Format::Text] } else { formats };
+        destination.check()?;
+        let outputs = destination.open(formats, inputs, voice)?;
+        Ok(Renderings { outputs, destination })
+    }
+
+    /// Writes everything.
+    pub(crate) fn write(self, report: &Report) -> anyhow::Result<()> {
+        // What could not be read was told already; a program is told again.
+        let is_told = |format: Format| format == Format::Text && report.traces.iter().all(Entry::is_failed);
+        let outputs = self.outputs.into_iter().filter(|(format, _)| !is_told(*format));
+        self.destination.write(report, outputs.collect())
+    }
 }
 
 /// The formats by their names.
@@ -62,7 +115,7 @@ pub(crate) fn format_named(name: &str) -> Option<Format> {
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     args.destination.check()?;
-    let outputs = args.destination.open(&args.format, Naming::AsGiven, &[args.findings.as_path()])?;
+    let outputs = args.destination.open(&args.format, &[args.findings.as_path()], Voice::Output)?;
     let given = args.findings.to_string_lossy();
     let mut bytes = Vec::new();
     let read = if given == "-" {
@@ -78,12 +131,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
 }
 
 impl Destination {
-    /// Opens a file per format, or standard output for a single one. Nothing appears before it is whole.
-    pub(crate) fn open(
+    /// Opens a file per format, and `voice` for a single one without a file. Text among several is spoken too: that is
+    /// where people are. Nothing appears before it is whole.
+    fn open(
         &self,
         formats: &[Format],
-        naming: Naming,
         inputs: &[&Path],
+        voice: Voice,
     ) -> anyhow::Result<Vec<(Format, Output)>> {
         let mut wanted: Vec<Format> = Vec::new();
         for &format in formats {
@@ -91,8 +145,12 @@ impl Destination {
                 wanted.push(format);
             }
         }
-        if let ([one], Naming::AsGiven) = (&wanted[..], naming) {
-            return Ok(vec![(*one, Output::create(self.output.as_deref(), inputs)?)]);
+        if let [one] = &wanted[..] {
+            let output = match &self.output {
+                Some(file) => Output::create(Some(file), inputs)?,
+                None => voice.output(),
+            };
+            return Ok(vec![(*one, output)]);
         }
         let base = self.output.as_ref().filter(|base| base.as_os_str() != "-");
         let Some(base) = base.filter(|_| !wanted.is_empty()) else {
@@ -101,6 +159,9 @@ impl Destination {
             );
         };
         let files = wanted.into_iter().map(|format| {
+            if format == Format::Text {
+                return Ok((format, voice.output()));
+            }
             let mut name = base.clone().into_os_string();
             name.push(format!(".{}", format.extension()));
             Ok((format, Output::create(Some(Path::new(&name)), inputs)?))
@@ -108,23 +169,22 @@ impl Destination {
         files.collect()
     }
 
-    /// The file that `-o` names.
-    pub(crate) fn file(&self) -> Option<&Path> {
-        self.output.as_deref()
-    }
-
     /// Renders a report into each of the files.
-    pub(crate) fn write(&self, report: &Report, outputs: Vec<(Format, Output)>) -> anyhow::Result<()> {
+    fn write(&self, report: &Report, outputs: Vec<(Format, Output)>) -> anyhow::Result<()> {
         let here = [PathBuf::from(".")];
         let mut sources = Sources::below(if self.source_root.is_empty() { &here } else { &self.source_root });
         for (format, output) in outputs {
-            output.write_all_of(&render(report, format, &mut sources))?;
+            let rendered = match format {
+                Format::Text => text::render(report, &mut sources, &self.looks.options(output.onto())),
+                other => render(report, other, &mut sources),
+            };
+            output.write_all_of(&rendered)?;
         }
         Ok(())
     }
 
     /// Makes sure that the folders for source text exist: a wrong one would silently have no text.
-    pub(crate) fn check(&self) -> anyhow::Result<()> {
+    fn check(&self) -> anyhow::Result<()> {
         match self.source_root.iter().find(|root| !root.is_dir()) {
             Some(root) => bail!("{}: is no directory; give --source-root one", root.display()),
             None => Ok(()),

@@ -9,8 +9,9 @@ use std::ops::ControlFlow;
 use atomvet_check::verify::Verifier;
 use atomvet_check::witness::{Explanation, Replay, Request, Witness};
 use atomvet_check::{Blame, Block, Finding, Info};
-use atomvet_trace::{Error, ErrorKind, Event, EventId, Op, Place};
+use atomvet_trace::{Error, ErrorKind, Event, EventId, LockId, Mode, Op, Place};
 
+use crate::aside::{Aside, Known};
 use crate::examine::{Before, Judgement, Options, Scene, Verdict, Verify, Wanted};
 use crate::interrupt;
 use crate::pipeline::{self, Interrupted, Partial, Pass, Reading, Until};
@@ -23,15 +24,11 @@ pub(crate) fn explain(
     pass: &mut Pass,
     verdicts: &mut [Verdict],
 ) -> Result<Scene, Error> {
-    let shown = match options.witnesses {
-        Wanted::None => 0,
-        Wanted::Shown(number) => number,
-        Wanted::All => usize::MAX,
-    };
     let mut requests = Requests::default();
     for verdict in verdicts.iter() {
-        for violation in verdict.violations.iter().take(shown) {
-            possible(verdict.info, &violation.finding).for_each(|request| requests.add(request));
+        for place in wanted(verdict, options) {
+            let finding = &verdict.violations[place].finding;
+            possible(verdict.info, finding).for_each(|request| requests.add(request));
         }
     }
     let Some(last) = requests.list.iter().map(|request| request.event.0).max() else {
@@ -91,7 +88,8 @@ pub(crate) fn explain(
     }
 
     for verdict in verdicts.iter_mut() {
-        for violation in verdict.violations.iter_mut().take(shown) {
+        for place in wanted(verdict, options) {
+            let violation = &mut verdict.violations[place];
             let found = possible(verdict.info, &violation.finding)
                 .filter_map(|request| results.get(requests.position(&request)?))
                 .find(|(explanation, _)| explanation.is_some());
@@ -103,6 +101,22 @@ pub(crate) fn explain(
         }
     }
     Ok(stage.scene)
+}
+
+/// Which violations get a witness, by their place: those that will be shown, and those whose witness decides whether they
+/// count.
+fn wanted(verdict: &Verdict, options: &Options<'_>) -> Vec<usize> {
+    let by_variable = options.aside.known.is_some_and(Known::needs_variables);
+    let mut places = Vec::new();
+    for (place, violation) in verdict.violations.iter().enumerate() {
+        let wants = match violation.aside {
+            Some(Aside::Suppressed(_)) => false,
+            Some(Aside::Benign(_)) => true,
+            None => options.witnesses == Wanted::All || by_variable,
+        };
+        places.extend(wants.then_some(place));
+    }
+    places
 }
 
 /// What could be the witness of a finding, the better first.
@@ -171,6 +185,8 @@ struct Open {
     depth: u32,
     /// Events of the block so far.
     number: u64,
+    /// The locks that the thread alone holds, in the order in which it took them.
+    held: Vec<LockId>,
     /// Its last events, in a ring, where event `n` of the block has the place `n % LAST`; the begin is event 0.
     last: [Option<(EventId, Event)>; LAST],
 }
@@ -180,7 +196,7 @@ impl Open {
     fn before(&self, told: usize) -> Before {
         let known = self.number.saturating_sub(1).min(if told < MOST_TOLD { LAST as u64 } else { 0 });
         let last = (self.number - known..self.number).filter_map(|n| self.last[n as usize % LAST]);
-        Before { number: self.number, last: last.collect() }
+        Before { number: self.number, last: last.collect(), locks: self.held.clone() }
     }
 }
 
@@ -214,6 +230,11 @@ impl Stage {
                 self.scene.0.insert(at, (event, open.outermost));
                 self.scene.1.insert(at, open.before(self.scene.1.len()));
                 self.next += 1;
+            }
+            match event.op {
+                Op::Acquire(lock, Mode::Exclusive) => open.held.push(lock),
+                Op::Release(lock, Mode::Exclusive) => open.held.retain(|held| *held != lock),
+                _ => {}
             }
             if open.outermost.is_some() && event.op != Op::Skip {
                 open.last[open.number as usize % LAST] = Some((at, event));

@@ -198,6 +198,11 @@ impl Fold {
                 known.checkers.push(checker.clone());
             }
         }
+        // A second entry of one algorithm and trace is another instance; another algorithm's may be the same one.
+        if known.checkers.first() == finding.checkers.first() && known.traces.last() == finding.traces.first()
+        {
+            known.instances.append(&mut finding.instances);
+        }
         // What counts anywhere counts.
         if finding.aside.is_none() {
             known.aside = None;
@@ -207,7 +212,8 @@ impl Fold {
         let told = |finding: &Finding| (finding.level, rank(&finding.strength), finding.reasons.is_empty());
         if told(&finding) < told(known) {
             let (traces, checkers) = (std::mem::take(&mut known.traces), std::mem::take(&mut known.checkers));
-            *known = Finding { count: known.count, traces, checkers, aside, ..finding };
+            let instances = std::mem::take(&mut known.instances);
+            *known = Finding { count: known.count, traces, checkers, instances, aside, ..finding };
         }
         position
     }

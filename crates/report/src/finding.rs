@@ -1,6 +1,7 @@
 //! A finding as every rendering shows it: in words, and as a drawing that is still data.
 
 use crate::rules::Rule;
+use crate::words::short;
 
 /// How much a finding matters, the gravest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -54,6 +55,23 @@ pub struct Finding {
     pub variables: Vec<String>,
     /// What happened, as a drawing.
     pub scene: Scene,
+    /// The instance of the block that is shown; none for what is not about a block.
+    pub origin: Option<Origin>,
+    /// False for a caller that is violated by what it calls: a block inside it was violated by the same event.
+    pub innermost: bool,
+    /// Where each instance was completed, if all instances were asked for; else one of them.
+    pub instances: Vec<Origin>,
+}
+
+/// A moment of a thread.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Origin {
+    /// Safe to show.
+    pub thread: String,
+    /// The number of the event.
+    pub event: u64,
+    /// Where that is; safe to show.
+    pub site: Option<String>,
 }
 
 /// Why a finding does not count.
@@ -163,7 +181,7 @@ impl Site {
         }
         let place = place.filter(|(file, _)| !file.trim().is_empty() && file.len() <= LONGEST_PATH);
         let (file, line) = place.unzip();
-        Site { shown: crate::words::short(text), file, line: line.flatten() }
+        Site { shown: short(text), file, line: line.flatten() }
     }
 }
 
@@ -254,7 +272,7 @@ pub struct Arrow {
 impl Scene {
     /// The column of a thread.
     pub(crate) fn column(&mut self, thread: &str) -> usize {
-        let name = crate::words::short(thread);
+        let name = short(thread);
         self.threads.iter().position(|known| *known == name).unwrap_or_else(|| {
             self.threads.push(name);
             self.threads.len() - 1

@@ -1,7 +1,7 @@
 //! One finding model, many renderings.
 //!
 //! ```text
-//! JSON ──► model ──► digest: one Finding per fingerprint, in words ──► html | sarif | junit | dot | perfetto
+//! JSON ──► model ──► digest: one Finding per fingerprint, in words ──► text | html | sarif | junit | dot | perfetto
 //! ```
 //!
 //! Everything is made from the JSON contract alone, so a kept report can be rendered later and elsewhere. Names in
@@ -14,6 +14,7 @@ pub mod finding;
 mod graph;
 pub mod html;
 pub mod junit;
+pub mod layout;
 pub mod model;
 mod observed;
 pub mod perfetto;
@@ -21,6 +22,7 @@ mod predicted;
 pub mod rules;
 pub mod sarif;
 pub mod sources;
+pub mod text;
 pub mod visible;
 mod words;
 
@@ -31,6 +33,8 @@ use crate::sources::Sources;
 /// A way to show a report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
+    /// For people, on a terminal.
+    Text,
     /// The contract itself.
     Json,
     /// One file for a browser.
@@ -47,12 +51,20 @@ pub enum Format {
 
 impl Format {
     /// All of them.
-    pub const ALL: &[Format] =
-        &[Format::Json, Format::Html, Format::Sarif, Format::Junit, Format::Dot, Format::Perfetto];
+    pub const ALL: &[Format] = &[
+        Format::Text,
+        Format::Json,
+        Format::Html,
+        Format::Sarif,
+        Format::Junit,
+        Format::Dot,
+        Format::Perfetto,
+    ];
 
     /// As on the command line.
     pub fn name(self) -> &'static str {
         match self {
+            Format::Text => "text",
             Format::Json => "json",
             Format::Html => "html",
             Format::Sarif => "sarif",
@@ -65,6 +77,7 @@ impl Format {
     /// What the names of its files end with.
     pub fn extension(self) -> &'static str {
         match self {
+            Format::Text => "txt",
             Format::Json => "json",
             Format::Html => "html",
             Format::Sarif => "sarif",
@@ -75,10 +88,11 @@ impl Format {
     }
 }
 
-/// A report in a format.
+/// A report in a format; as text, with the usual options.
 pub fn render(report: &Report, format: Format, sources: &mut Sources) -> String {
     let digest = || Digest::new(report);
     match format {
+        Format::Text => text::render(report, sources, &text::Options::default()),
         Format::Json => model::write(report),
         Format::Html => html::render(&digest(), sources),
         Format::Sarif => sarif::render(&digest(), sources),

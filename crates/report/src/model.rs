@@ -85,6 +85,13 @@ pub enum Entry<T = Trace> {
     Failed(Box<Failed>),
 }
 
+impl<T> Entry<T> {
+    /// Whether it was not readable.
+    pub fn is_failed(&self) -> bool {
+        matches!(self, Entry::Failed(_))
+    }
+}
+
 /// A trace that could not be read.
 #[derive(Clone, PartialEq, Serialize, Deserialize, Debug)]
 pub struct Failed {
@@ -330,6 +337,9 @@ pub struct SceneEvent {
     pub site: Option<String>,
     /// The outermost block that it is in.
     pub block: Option<Block>,
+    /// The locks that its thread alone holds there, by the order of the events, as it took them. Added later.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locks: Vec<String>,
     /// Events of that block that come before it, and after the one listed before it (or the block's begin), and that
     /// play no part. Added later.
     #[serde(default, skip_serializing_if = "is_zero")]

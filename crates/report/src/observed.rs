@@ -1,6 +1,8 @@
 //! From an observed violation to a finding in words.
 
-use crate::finding::{Arrow, Bar, Finding, Fold, Level, Local, Row, Scene, Site};
+use atomvet_check::witness::Shape;
+
+use crate::finding::{Arrow, Bar, Finding, Fold, Level, Local, Origin, Row, Scene, Site};
 use crate::model::{Block, SceneEvent, Step, Violation};
 use crate::rules;
 use crate::words::{self, Pair, Tense, short};
@@ -35,7 +37,7 @@ pub(crate) fn finding(violation: &Violation, checker: &str, trace: usize) -> Fin
         },
         site: block.site.as_deref().or(violation.site.as_deref()).map(Site::new),
         meaning: rule.meaning.to_owned(),
-        remedy: rule.remedy.to_owned(),
+        remedy: remedy(violation, steps).unwrap_or_else(|| rule.remedy.to_owned()),
         rule,
         reasons,
         conclusion,
@@ -45,8 +47,112 @@ pub(crate) fn finding(violation: &Violation, checker: &str, trace: usize) -> Fin
         checkers: vec![short(checker)],
         variables: variables(steps),
         scene: scene(violation, block, steps, &which),
+        origin: Some(Origin {
+            thread: short(&block.thread),
+            event: block.begin_event,
+            site: block.site.as_deref().map(short),
+        }),
+        innermost: violation.innermost,
+        instances: vec![Origin {
+            thread: short(&block.thread),
+            event: violation.event,
+            site: violation.site.as_deref().map(short),
+        }],
         subject: name,
     }
+}
+
+/// Which lock over which lines would do. Nothing, if the places of the steps or the block to blame are not known.
+///
+/// ```text
+/// T1: [ acq(m) r(x) rel(m)               acq(m) w(x) rel(m) ]    hold lock m from r(x) to w(x)
+/// T2:                       acq(m) w(x) rel(m)
+/// ```
+///
+/// What is said holds even where a recording has an access later than it happened, outside of its critical section: a
+/// lock that is not held there is never said to be missing.
+fn remedy(violation: &Violation, steps: &[Step]) -> Option<String> {
+    let (first, last) = ends(violation, steps)?;
+    let by_lock = [steps.last()?, steps.first()?].into_iter().find(|step| step.because == "release-acquire");
+    // Who waits for a condition has to give the lock back.
+    if let Some(step) = by_lock.filter(|_| [first, last].iter().all(|event| event.op != "wait")) {
+        let (from, to) = (place(first), place(last));
+        return Some(format!(
+            "keep lock {} from {from} to {to} instead of giving it back in between",
+            short(&step.on)
+        ));
+    }
+    let mut others: Vec<&SceneEvent> =
+        steps.iter().flat_map(|step| [step.from, step.to]).filter_map(|event| at(violation, event)).collect();
+    others.retain(|event| !is_inside(violation, event) && is_access(event));
+    others.sort_by_key(|event| event.event);
+    others.dedup_by_key(|event| event.event);
+    if others.is_empty() || !is_access(first) || !is_access(last) {
+        return None;
+    }
+    let lines = format!("from {} to {}", place(first), place(last));
+    let elsewhere: Vec<String> =
+        others.iter().map(|event| format!("{} (thread {})", place(event), short(&event.thread))).collect();
+    let elsewhere = elsewhere.join(", ");
+    let holds = |event: &SceneEvent, lock: &String| event.locks.contains(lock);
+    let theirs = others[0].locks.iter().filter(|lock| others.iter().all(|other| holds(other, lock)));
+    let theirs: Vec<&String> = theirs.collect();
+    let ours = |lock: &&&String| holds(first, lock) && holds(last, lock);
+    let mut advice = if let Some(lock) = theirs.iter().find(ours) {
+        format!("hold lock {} {lines} without giving it back in between", short(lock))
+    } else if let Some(lock) = theirs.first() {
+        format!("hold lock {} {lines}, as at {elsewhere}", short(lock))
+    } else if let Some(lock) = first.locks.iter().find(|lock| holds(last, lock)) {
+        format!(
+            "hold lock {} {lines} without giving it back in between, and also at {elsewhere}",
+            short(lock)
+        )
+    } else {
+        format!("hold one lock {lines}, and also at {elsewhere}")
+    };
+    if let Some(other_way) = other_way(violation) {
+        advice.push_str(&format!("; or {other_way}"));
+    }
+    Some(advice)
+}
+
+/// Where a cycle leaves the block that is to blame and where it comes back; nothing if there is no such block, or if
+/// the cycle goes through transactions as wholes and comes back before it leaves.
+fn ends<'a>(violation: &'a Violation, steps: &[Step]) -> Option<(&'a SceneEvent, &'a SceneEvent)> {
+    let (first, last) = (at(violation, steps.first()?.from)?, at(violation, steps.last()?.to)?);
+    let is_path = is_inside(violation, first) && is_inside(violation, last) && first.event < last.event;
+    is_path.then_some((first, last))
+}
+
+/// Whether an event is inside the block that is to blame.
+fn is_inside(violation: &Violation, event: &SceneEvent) -> bool {
+    violation.block.as_ref().is_some_and(|block| {
+        event.thread == block.thread
+            && event.event >= block.begin_event
+            && event.block.as_ref().is_some_and(|b| b.begin_event == violation.transaction.begin_event)
+    })
+}
+
+/// What would do without a lock.
+fn other_way(violation: &Violation) -> Option<&'static str> {
+    let shape = Shape::ALL.iter().find(|known| Some(known.name()) == violation.shape.as_deref())?;
+    match shape {
+        Shape::LostUpdate => Some(
+            "make the read and the write one atomic operation (fetch-and-add, or compare-and-exchange in a loop)",
+        ),
+        Shape::NonRepeatableRead => Some("read once into a local and use that"),
+        Shape::DirtyRead | Shape::DirtyWrite => Some("compute in a local and write once"),
+        Shape::StaleWrite => Some("go on with the value that was written instead of reading it back"),
+        _ => None,
+    }
+}
+
+fn is_access(event: &SceneEvent) -> bool {
+    matches!(event.op.as_str(), "r" | "w" | "rmw" | "add" | "or" | "and" | "xor" | "min" | "max")
+}
+
+fn place(event: &SceneEvent) -> String {
+    event.site.as_deref().map_or_else(|| format!("event {}", event.event), short)
 }
 
 fn notes(violation: &Violation, block: &Block) -> Vec<String> {
@@ -58,6 +164,11 @@ fn notes(violation: &Violation, block: &Block) -> Vec<String> {
         let closing = violation.events.iter().find(|event| event.event == violation.event);
         let op = words::op(&violation.op, closing.and_then(|event| event.on.as_deref()));
         notes.push(format!("Synchronization fixes this order since event {}, {op}.", violation.event));
+    }
+    let steps = violation.clearest();
+    if violation.block.is_some() && !steps.is_empty() && ends(violation, steps).is_none() {
+        let words = "This algorithm blames the block for completing a cycle; alone it could be atomic.";
+        notes.push(words.to_owned());
     }
     if violation.witness.is_empty() {
         notes.push(format!("Completed by event {}; no witness was looked for.", violation.event));
@@ -169,6 +280,7 @@ fn scene(violation: &Violation, block: &Block, steps: &[Step], which: &[Option<u
             what: words::what(&event.op, on),
             op: words::op(&event.op, on),
             site: event.site.as_deref().map(Site::new),
+            // Recordings of native programs have some accesses later than they happened, so "none" could be wrong.
             locks: Vec::new(),
         });
     }

@@ -1,6 +1,6 @@
 //! From a prediction, a race and a potential deadlock to findings in words.
 
-use crate::finding::{Arrow, Bar, Finding, Level, Row, Scene, Site};
+use crate::finding::{Arrow, Bar, Finding, Level, Origin, Row, Scene, Site};
 use crate::model::{Block, Deadlock, Moment, Prediction, Race};
 use crate::rules;
 use crate::words::{self, Pair, Tense, list, short};
@@ -9,6 +9,11 @@ use crate::words::{self, Pair, Tense, list, short};
 pub(crate) fn violation(prediction: &Prediction, checker: &str, trace: usize) -> Finding {
     let block = &prediction.block;
     let name = name(block);
+    let origin = Origin {
+        thread: short(&block.thread),
+        event: block.begin_event,
+        site: block.site.as_deref().map(short),
+    };
     let is_pattern = prediction.reason != "movers";
     let rule = if is_pattern { rules::named(prediction.shape.as_deref()) } else { rules::not_reducible() };
     let (level, may) = match prediction.strength.as_str() {
@@ -43,6 +48,9 @@ pub(crate) fn violation(prediction: &Prediction, checker: &str, trace: usize) ->
         checkers: vec![short(checker)],
         variables: prediction.variables.iter().map(|variable| short(variable)).collect(),
         scene,
+        origin: Some(origin.clone()),
+        innermost: true,
+        instances: vec![origin],
         subject: name,
     }
 }
@@ -227,6 +235,9 @@ pub(crate) fn deadlock(deadlock: &Deadlock, checker: &str, trace: usize) -> Find
         checkers: vec![short(checker)],
         variables: Vec::new(),
         scene,
+        origin: None,
+        innermost: true,
+        instances: Vec::new(),
         subject,
     }
 }
@@ -265,6 +276,9 @@ pub(crate) fn race(race: &Race, checker: &str, trace: usize) -> Finding {
         checkers: vec![short(checker)],
         variables: vec![variable.clone()],
         scene,
+        origin: None,
+        innermost: true,
+        instances: Vec::new(),
         subject: variable,
     }
 }

@@ -1,14 +1,21 @@
 //! Events and orders in plain words, for readers who do not know the notation of traces.
 
 use crate::model::Block;
-use crate::visible::visible_within;
+use crate::visible::visible;
 
 /// Names are cut to this many characters; JSON has them whole.
 const LONGEST_NAME: usize = 100;
 
-/// A name from a trace, safe to show.
+/// A name from a trace, safe to show. What is too long is cut in the middle: both ends of a name tell more.
 pub(crate) fn short(name: &str) -> String {
-    visible_within(name, LONGEST_NAME)
+    let name = visible(name);
+    let number = name.chars().count();
+    if number <= LONGEST_NAME {
+        return name.into_owned();
+    }
+    let tail = LONGEST_NAME / 2 - 1;
+    let head = LONGEST_NAME - tail - 1;
+    name.chars().take(head).chain(['…']).chain(name.chars().skip(number - tail)).collect()
 }
 
 /// Several names.

@@ -5,21 +5,30 @@ use atomvet_report::model;
 use atomvet_trace::{LockId, Names};
 
 use super::Foreboding;
+use crate::aside::Aside;
 use crate::examine::{Verdict, site, word};
 use crate::json::{block, kind};
 
 /// What a predictive algorithm says.
 pub(crate) fn checker(verdict: &Verdict, names: &Names) -> model::Predictive {
     let foreseen = &verdict.foreseen;
+    let aside = &foreseen.aside;
     model::Predictive {
         name: verdict.info.name.to_owned(),
         kind: kind(verdict.info.kind).to_owned(),
-        atomic: foreseen.violations.is_empty(),
+        atomic: foreseen.violations.is_empty() && aside.violations.is_empty(),
         complete: foreseen.complete,
-        violations: foreseen.violations.iter().map(|foreboding| violation(foreboding, names)).collect(),
-        races: foreseen.races.iter().map(|(race, print)| self::race(race, *print, names)).collect(),
-        deadlocks: (foreseen.deadlocks.iter())
-            .map(|(deadlock, print)| self::deadlock(deadlock, *print, names))
+        violations: (foreseen.violations.iter().map(|foreboding| (foreboding, None)))
+            .chain(aside.violations.iter().map(|(foreboding, aside)| (foreboding, Some(aside))))
+            .map(|(foreboding, aside)| violation(foreboding, aside, names))
+            .collect(),
+        races: (foreseen.races.iter().map(|(race, print)| (race, print, None)))
+            .chain(aside.races.iter().map(|(race, print, aside)| (race, print, Some(aside))))
+            .map(|(race, print, aside)| self::race(race, *print, aside, names))
+            .collect(),
+        deadlocks: (foreseen.deadlocks.iter().map(|(deadlock, print)| (deadlock, print, None)))
+            .chain(aside.deadlocks.iter().map(|(deadlock, print, aside)| (deadlock, print, Some(aside))))
+            .map(|(deadlock, print, aside)| self::deadlock(deadlock, *print, aside, names))
             .collect(),
         stats: verdict.stats.0.iter().copied().collect(),
         seconds: verdict.seconds,
@@ -27,10 +36,11 @@ pub(crate) fn checker(verdict: &Verdict, names: &Names) -> model::Predictive {
     }
 }
 
-fn violation(foreboding: &Foreboding, names: &Names) -> model::Prediction {
+fn violation(foreboding: &Foreboding, aside: Option<&Aside>, names: &Names) -> model::Prediction {
     let prediction = &foreboding.prediction;
     let shown = prediction.patterns.first();
     let is_pattern = prediction.reason == Reason::Pattern;
+    let (suppression, idiom) = aside.map(Aside::parts).unwrap_or_default();
     model::Prediction {
         strength: prediction.strength.name().to_owned(),
         reason: if is_pattern { "pattern" } else { "movers" }.to_owned(),
@@ -48,8 +58,8 @@ fn violation(foreboding: &Foreboding, names: &Names) -> model::Prediction {
         verify_error: foreboding.judgement.as_ref().and_then(|judgement| judgement.clone().err()),
         fingerprint: format!("{:016x}", foreboding.fingerprint),
         count: prediction.count,
-        suppression: None,
-        idiom: None,
+        suppression,
+        idiom,
     }
 }
 
@@ -69,22 +79,22 @@ fn locks(locks: &[LockId], names: &Names) -> Vec<String> {
     locks.iter().map(|&lock| names.locks.get(lock).to_owned()).collect()
 }
 
-fn race(race: &Race, fingerprint: u64, names: &Names) -> model::Race {
+fn race(race: &Race, fingerprint: u64, aside: Option<&Aside>, names: &Names) -> model::Race {
     model::Race {
         variable: names.variables.get(race.variable).to_owned(),
         events: [moment(&race.first, names), moment(&race.second, names)],
         fingerprint: format!("{fingerprint:016x}"),
         count: race.count,
-        suppression: None,
+        suppression: aside.and_then(|aside| aside.parts().0),
     }
 }
 
-fn deadlock(deadlock: &Deadlock, fingerprint: u64, names: &Names) -> model::Deadlock {
+fn deadlock(deadlock: &Deadlock, fingerprint: u64, aside: Option<&Aside>, names: &Names) -> model::Deadlock {
     model::Deadlock {
         cycle: deadlock.cycle.iter().map(|w| waiting(w, names)).collect(),
         fingerprint: format!("{fingerprint:016x}"),
         count: deadlock.count,
-        suppression: None,
+        suppression: aside.and_then(|aside| aside.parts().0),
     }
 }
 

@@ -30,6 +30,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
 use atomvet_check::Config;
+use atomvet_report::Format;
 use atomvet_trace::Error;
 use atomvet_trace::wellformed::Discipline;
 
@@ -38,14 +39,17 @@ use self::library::Library;
 use self::ring::Ring;
 use self::symbols::Symbols;
 use self::translate::Translator;
+use crate::aside::Rules;
+use crate::check::Conventions;
+use crate::configuration::{Given, Since};
 use crate::examine::{Examined, Instances, Options, Serial, Verify, Wanted, examine};
-use crate::output::Output;
 use crate::predicted::Predicting;
 use crate::refine::learn;
+use crate::report::{Destination, Renderings, Voice, formats};
 use crate::spec::{Seen, Spec};
 use crate::spool::{Source, temporary};
 use crate::status::Status;
-use crate::{Format, algorithms, interrupt};
+use crate::{algorithms, interrupt};
 
 /// Options of `run`.
 #[derive(clap::Args, Debug)]
@@ -56,31 +60,23 @@ pub(crate) struct Args {
     /// Algorithms, by name and with commas between, or all (see `atomvet list`) [default: regiontrack]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "What is checked")]
     algo: Vec<String>,
-    /// Check only the blocks that this specification lists (`--refine` makes one)
-    #[arg(long, value_name = "FILE", help_heading = "What is checked")]
-    spec: Option<PathBuf>,
-    /// Judge a block that waits (condition, join, barrier, semaphore) as a whole, instead of the pieces before and
-    /// after the wait
-    #[arg(long, help_heading = "How events are understood")]
-    strict_waits: bool,
-    /// Let atomic updates of one commuting kind (add, or, and, xor, min, max) conflict with each other
-    #[arg(long, help_heading = "How events are understood")]
-    strict_atomics: bool,
-    /// For people or for programs
-    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "What is shown")]
-    format: Format,
+    #[command(flatten)]
+    given: Given,
+    #[command(flatten)]
+    since: Since,
+    #[command(flatten)]
+    conventions: Conventions,
+    /// For people (text, html), for programs (json) or for other tools; may be given several times, with -o [default: text]
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), help_heading = "What is shown")]
+    format: Vec<Format>,
     /// One finding per violating block instance instead of one per mistake with a count
     #[arg(long, help_heading = "What is shown")]
     all_instances: bool,
-    /// Show so many findings in detail (text only)
-    #[arg(long, value_name = "N", default_value_t = 20, help_heading = "What is shown")]
-    max_findings: usize,
     /// Have an independent verifier confirm every witness that is shown
     #[arg(long, help_heading = "What is shown")]
     verify: bool,
-    /// Write the report to a file, or to standard output for - [default: standard error]
-    #[arg(short, value_name = "FILE", help_heading = "What is shown")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    destination: Destination,
     /// Write what happened to a trace that `atomvet check` reads; for further processes, .2, .3, … is appended
     #[arg(long, value_name = "FILE", help_heading = "What is kept")]
     record: Option<PathBuf>,
@@ -89,12 +85,8 @@ pub(crate) struct Args {
     refine: Option<PathBuf>,
 }
 
-impl Args {
-    /// How events are understood.
-    fn config(&self) -> Config {
-        Config { commuting_updates: !self.strict_atomics, split_at_waits: !self.strict_waits }
-    }
-}
+/// How events are understood where nobody says otherwise: real programs would drown in noise.
+const UNSAID: Config = Config { commuting_updates: true, split_at_waits: true };
 
 /// How often to look for new processes.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
@@ -113,31 +105,33 @@ pub(crate) struct Watched {
 
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
-    let algorithms = algorithms::select(&args.algo)?;
-    let spec = args.spec.as_deref().map(Spec::read).transpose()?.map(Arc::new);
-    let inputs: Vec<&Path> = args.spec.iter().map(PathBuf::as_path).collect();
-    let output = args.output.as_deref().map(|path| Output::create(Some(path), &inputs)).transpose()?;
+    let mut configuration = args.given.read(Some(&args.since))?;
+    let names = if args.algo.is_empty() { &configuration.algorithm } else { &args.algo };
+    let algorithms = algorithms::select(names)?;
+    // Blocks are taken out where their libraries are known as well.
+    let spec = configuration.spec.take().map(|spec| Arc::new(spec.applied_before()));
+    let inputs: Vec<&Path> = configuration.files.iter().map(PathBuf::as_path).collect();
+    let renderings =
+        Renderings::open(&args.format, &args.destination, &configuration, &inputs, Voice::Error)?;
     let library = Library::unpack()?;
     let rings = ring_directory()?;
     interrupt::put_off();
     let mut child = start(&args.program, &library, rings.path())?;
     let options = Options {
         algorithms,
-        config: args.config(),
+        config: args.conventions.config(&configuration, UNSAID),
         discipline: Discipline::Lenient,
         spec: spec.as_deref(),
         instances: if args.all_instances { Instances::All } else { Instances::Folded },
-        witnesses: match args.format {
-            // Some of them may turn out to be callers of others, which are not shown in detail.
-            Format::Text => Wanted::Shown(args.max_findings.saturating_mul(2)),
-            Format::Json => Wanted::All,
-        },
+        witnesses: Wanted::All,
         verify: if args.verify { Verify::Yes } else { Verify::No },
         serial_order: Serial::No,
         predicting: Predicting::default(),
+        aside: Rules { known: Some(&configuration.known), idioms: &configuration.idioms },
     };
-    let (mut watched, ended) = watch(&mut child, rings.path(), args, &options, spec.as_ref())?;
-    report::report(args, &mut watched, ended, spec.as_deref(), output)
+    let (watched, ended) = watch(&mut child, rings.path(), args, &options, spec.as_ref())?;
+    let told = report::Told { spec: spec.as_deref(), configuration: &configuration };
+    report::report(args, &watched, ended, told, renderings)
 }
 
 /// A directory for rings, in memory if there is such a place.

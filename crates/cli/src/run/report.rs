@@ -1,7 +1,6 @@
 //! What `run` tells: the findings, as `check` tells them, and how much of the program was seen.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitStatus;
 
@@ -9,55 +8,47 @@ use atomvet_report::model::{self, Entry, Report};
 use serde_json::{Value, json};
 
 use super::{Args, Watched, trouble};
+use crate::aside::Count;
 use crate::check::judge;
-use crate::examine::Examined;
-use crate::grid::{grouped, plural};
+use crate::configuration::Configuration;
 use crate::output::Output;
+use crate::report::Renderings;
 use crate::spec::{Seen, Spec, render};
 use crate::status::Status;
-use crate::{Format, json as contract, say, text};
+use crate::{aside, json as contract, say};
+
+/// What was said before the program was started.
+#[derive(Clone, Copy)]
+pub(crate) struct Told<'a> {
+    /// What is atomic.
+    pub(crate) spec: Option<&'a Spec>,
+    /// Everything else.
+    pub(crate) configuration: &'a Configuration,
+}
 
 /// Writes the report and says what the process ends with.
 pub(crate) fn report(
     args: &Args,
-    watched: &mut [Watched],
+    watched: &[Watched],
     ended: ExitStatus,
-    spec: Option<&Spec>,
-    output: Option<Output>,
+    Told { spec, configuration }: Told<'_>,
+    renderings: Renderings,
 ) -> anyhow::Result<Status> {
     if let Some(path) = &args.refine {
         write_specification(path, watched)?;
     }
-    for process in watched.iter_mut() {
-        if let Ok(examined) = &mut process.result {
-            for verdict in &mut examined.verdicts {
-                verdict.violations.sort_by_key(|violation| !violation.finding.innermost);
-            }
-        }
-    }
     let program = args.program[0].to_string_lossy();
     let shown: Vec<&Watched> = worth_showing(watched);
     let mut worst = Status::Clean;
-    let mut texts = Vec::new();
     let mut entries = Vec::new();
+    let mut count = Count::default();
     for process in &shown {
         match &process.result {
             Ok(examined) => {
                 worst = worst.max(judge(examined, spec));
-                match args.format {
-                    Format::Text => {
-                        let (innermost, callers) = callers(examined);
-                        let mut text = text::report(examined, args.max_findings.min(innermost));
-                        text += &callers;
-                        text += &program_line(process);
-                        texts.push(text);
-                    }
-                    Format::Json => {
-                        let mut entry = serde_json::to_value(contract::trace(examined, spec))?;
-                        entry["program"] = program_entry(process, ended);
-                        entries.push(Entry::Whole(entry));
-                    }
-                }
+                count.add(examined);
+                let program = Some(program_entry(process, ended));
+                entries.push(Entry::Whole(model::Trace { program, ..contract::trace(examined, spec) }));
             }
             Err(error) => {
                 worst = Status::BadInput;
@@ -71,17 +62,9 @@ pub(crate) fn report(
             "{program}: nothing was observed: it calls no hooks; build it with CC=\"atomvet cc\" CXX=\"atomvet c++\", or with gcc -fsanitize=thread -g"
         ));
     }
-    let report = match args.format {
-        Format::Text => texts.join("\n"),
-        Format::Json => {
-            model::write(&Report { schema: model::SCHEMA.to_owned(), traces: entries, set_aside: None })
-        }
-    };
-    match output {
-        Some(output) => output.write_all_of(&report)?,
-        // Standard output is the program's. If standard error is gone there is nobody left to tell.
-        None => drop(std::io::stderr().write_all(report.as_bytes())),
-    }
+    let set_aside = count.finish(&configuration.known, &configuration.idioms);
+    set_aside.iter().for_each(aside::say_unused);
+    renderings.write(&Report { schema: model::SCHEMA.to_owned(), traces: entries, set_aside })?;
     if let Some(trouble) = trouble(ended) {
         say::note(format!("{program}: ended with {trouble}"));
         if worst == Status::Clean {
@@ -90,21 +73,6 @@ pub(crate) fn report(
         }
     }
     Ok(worst)
-}
-
-/// How many findings are about innermost blocks, and a line on the others: callers that are violated by what they call.
-fn callers(examined: &Examined) -> (usize, String) {
-    let names = &examined.pass.names;
-    let violations = || examined.verdicts.iter().flat_map(|verdict| &verdict.violations);
-    let innermost = violations().filter(|violation| violation.finding.innermost).count();
-    let others = violations().filter(|violation| !violation.finding.innermost);
-    let called: BTreeSet<String> =
-        others.filter_map(|violation| Some(text::name(violation.finding.block?, names))).collect();
-    if called.is_empty() {
-        return (innermost.max(1), String::new());
-    }
-    let called: Vec<String> = called.into_iter().collect();
-    (innermost.max(1), format!("callers, not atomic because of the above: {}\n", called.join(", ")))
 }
 
 /// What was seen atomic, and what was not.
@@ -140,38 +108,6 @@ fn worth_showing(watched: &[Watched]) -> Vec<&Watched> {
         shown.extend(watched.first());
     }
     shown
-}
-
-/// How much of the program was seen.
-fn program_line(process: &Watched) -> String {
-    let summary = &process.summary;
-    let recorded = summary.seen.accesses;
-    let mut parts = vec![
-        format!("process {}", process.process),
-        format!(
-            "{} accesses seen, {} recorded and the others covered by those",
-            grouped(summary.accesses),
-            grouped(recorded)
-        ),
-        format!("blocks split at {}", plural(summary.seen.splits, "wait")),
-        plural(summary.seen.commuting, "commuting update"),
-    ];
-    let mut unless_zero = |number: u64, what: &str| {
-        if number > 0 {
-            parts.push(format!("{} {what}", grouped(number)));
-        }
-    };
-    unless_zero(summary.repairs, "repairs of what was seen in part");
-    unless_zero(summary.unknown_joins, "joins of threads that started unseen");
-    unless_zero(summary.lost_in_handlers, "accesses in signal handlers lost");
-    unless_zero(summary.lost_threads, "threads not recorded");
-    if !summary.not_instrumented.is_empty() {
-        parts.push(format!("not instrumented: {}", summary.not_instrumented.join(" ")));
-    }
-    if summary.cut_off {
-        parts.push("it still runs: judged up to here".to_owned());
-    }
-    format!("program: {}\n", parts.join(", "))
 }
 
 fn program_entry(process: &Watched, ended: ExitStatus) -> Value {

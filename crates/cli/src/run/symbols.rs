@@ -56,6 +56,8 @@ pub(crate) struct Function {
     pub(crate) site: String,
     /// Whose it is.
     pub(crate) owner: Owner,
+    /// The file of the program or library that it is in; empty if that is not known.
+    pub(crate) library: String,
 }
 
 /// Whose code a function is.
@@ -204,7 +206,7 @@ impl Symbols {
     fn function(&mut self, address: u64) -> Function {
         let Some((module, address)) = self.locate(address) else {
             let name = format!("?+{address:#x}");
-            return Function { site: name.clone(), name, owner: Owner::User };
+            return Function { site: name.clone(), name, owner: Owner::User, library: String::new() };
         };
         let module = &self.modules[module];
         let mut name = None;
@@ -238,7 +240,8 @@ impl Symbols {
         };
         let offset = module.offset(address);
         let site = site.unwrap_or_else(|| offset.clone());
-        Function { name: name.unwrap_or(offset), site, owner }
+        let library = module.path.to_string_lossy().into_owned();
+        Function { name: name.unwrap_or(offset), site, owner, library }
     }
 
     /// The global variable at an address, with what is added to its start.

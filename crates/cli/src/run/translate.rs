@@ -21,7 +21,7 @@ use rustc_hash::FxHashMap;
 use super::ring::{Record, flavour};
 use super::symbols::{Owner, Symbols};
 use super::variables::Variables;
-use crate::spec::Spec;
+use crate::spec::{self, Meant, Spec};
 
 /// What is known about a program from its records.
 pub(crate) struct Translator {
@@ -108,9 +108,9 @@ enum Known {
     /// Never a block.
     System,
     /// `main`: a block only where a specification says so.
-    Main(RegionId, SiteId),
+    Main(RegionId, SiteId, Meant),
     /// A function of the user's.
-    Function(RegionId, SiteId),
+    Function(RegionId, SiteId, Meant),
     /// A label, whose place is the annotation's.
     Label(RegionId),
 }
@@ -216,28 +216,42 @@ impl Translator {
             None => self.learn(record.block),
         };
         let is_outermost = self.threads[record.thread as usize].user_functions == 0;
-        let (region, site, counts, is_user_function) = match known {
-            Known::System => (RegionId::NONE, SiteId::NONE, false, false),
-            Known::Label(region) => (region, self.site(record.address()).site, true, false),
-            Known::Main(region, site) => (region, site, false, true),
+        let (region, site, meant, counts, is_user_function) = match known {
+            Known::System => (RegionId::NONE, SiteId::NONE, Meant::Unsaid, false, false),
+            Known::Label(region) => {
+                let site = self.site(record.address()).site;
+                (region, site, self.meant(region, site, None), true, false)
+            }
+            Known::Main(region, site, meant) => (region, site, meant, false, true),
             // The first function of the user's in a thread is what the thread was made for, unless that is inlined
             // where it is called.
-            Known::Function(region, site) => {
+            Known::Function(region, site, meant) => {
                 let is_entry = record.thread != 0 && is_outermost && !self.is_called_by_user(record);
-                (region, site, !is_entry, true)
+                (region, site, meant, !is_entry, true)
             }
         };
-        let is_block = match &self.spec {
-            Some(spec) if region != RegionId::NONE && site != SiteId::NONE => {
-                spec.entry(self.names.regions.get(region), self.names.sites.get(site)).is_some()
-            }
-            _ => counts,
+        let is_block = match meant {
+            Meant::Atomic => true,
+            Meant::Ignored => false,
+            Meant::Unsaid => counts,
         };
         let state = &mut self.threads[record.thread as usize];
         state.open.push(Frame { is_block, is_user_function });
         state.user_functions += usize::from(is_user_function);
         if is_block {
             events.push(Event { thread, op: Op::Begin(region), site });
+        }
+    }
+
+    /// What the specification says about a block.
+    fn meant(&self, region: RegionId, site: SiteId, library: Option<&str>) -> Meant {
+        match &self.spec {
+            Some(spec) if region != RegionId::NONE && site != SiteId::NONE => spec.meant(&spec::Known {
+                name: self.names.regions.get(region),
+                site: self.names.sites.get(site),
+                library,
+            }),
+            _ => Meant::Unsaid,
         }
     }
 
@@ -268,10 +282,11 @@ impl Translator {
             Owner::User => {
                 let region = self.names.regions.intern(&function.name);
                 let site = self.names.sites.intern(&function.site);
+                let meant = self.meant(region, site, Some(&function.library));
                 if function.name == "main" {
-                    Known::Main(region, site)
+                    Known::Main(region, site, meant)
                 } else {
-                    Known::Function(region, site)
+                    Known::Function(region, site, meant)
                 }
             }
         };

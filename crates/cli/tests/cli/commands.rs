@@ -207,7 +207,7 @@ fn list_shows_the_registry() {
 #[test]
 fn demo_finds_the_bug_in_the_bank() {
     let run = atomvet(&["demo"]).ends_with(0);
-    for part in ["deposit is not atomic", "witness verified independently", "What to try next"] {
+    for part in ["deposit is not atomic", "verified independently", "What to try next"] {
         assert!(run.out.contains(part), "{}", run.out);
     }
     let bank = atomvet(&["demo", "--trace"]).ends_with(0).out;

@@ -35,6 +35,14 @@ impl Run {
         self
     }
 
+    /// The same, wherever its lines were broken.
+    #[track_caller]
+    pub(crate) fn says(self, part: &str) -> Run {
+        let words = self.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(part), "{part:?} not in {}", self.out);
+        self
+    }
+
     /// Holds the run to a part of its standard output.
     #[track_caller]
     pub(crate) fn prints(self, part: &str) -> Run {

@@ -17,6 +17,7 @@ fn documentation() {
     run("docs/json.md", 1);
     run("docs/prediction.md", 1);
     run("docs/reports.md", 1);
+    run("docs/specification.md", 4);
     run("docs/trace-formats.md", 1);
 }
 

@@ -43,7 +43,7 @@ fn the_text_says_what_the_json_says() {
         .prints("1. Vector(Collection) is not atomic (predicted, with schedule)")
         .prints("thread thread_1, begins at Vector.java:154")
         .prints("remedy: hold lock v1, which is held at both but not throughout, from Vector.java:267 to\n")
-        .prints("schedule: found and verified")
+        .prints("Schedule: found and verified")
         .prints("regiontrack  trace: serializable")
         .prints("commit-node  other schedules");
 }

@@ -13,8 +13,9 @@ use serde_json::{Value, json};
 
 use crate::common::{Files, LOST, UNBLAMED, atomvet, atomvet_with, trace};
 
-const FORMATS: [(&str, &str); 6] = [
+const FORMATS: [(&str, &str); 7] = [
     ("json", "json"),
+    ("text", "txt"),
     ("html", "html"),
     ("sarif", "sarif"),
     ("junit", "junit.xml"),
@@ -28,13 +29,13 @@ const DEADLOCK: &str = "T1|begin(a)|a.c:1 T1|acq(l)|a.c:2 T1|acq(m)|a.c:3 T1|rel
 const THREE_THREADS: &str = "T1|begin(first)|a.c:1 T1|w(x)|a.c:2 T2|begin(second)|a.c:3 T2|r(x)|a.c:4 T2|w(y)|a.c:5 T2|end|a.c:6 \
      T3|begin(third)|a.c:7 T3|r(y)|a.c:8 T3|w(z)|a.c:9 T3|end|a.c:10 T1|r(z)|a.c:11 T1|end|a.c:12";
 
-fn corpus(name: &str) -> String {
+pub(crate) fn corpus(name: &str) -> String {
     let path = format!("{}/../../tests/corpus/{name}.std", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(path).expect("the trace exists")
 }
 
 /// Every kind of story: its name, the trace, and the algorithm that tells it.
-fn stories() -> Vec<(&'static str, String, &'static str)> {
+pub(crate) fn stories() -> Vec<(&'static str, String, &'static str)> {
     vec![
         ("lost_update", corpus("demo-bank"), "regiontrack"),
         ("non_repeatable_read", corpus("shape_non_repeatable_read"), "regiontrack"),
@@ -49,7 +50,7 @@ fn stories() -> Vec<(&'static str, String, &'static str)> {
 }
 
 /// A report on a story, without what differs from run to run.
-fn kept(text: &str, algorithm: &str) -> String {
+pub(crate) fn kept(text: &str, algorithm: &str) -> String {
     let arguments = ["check", "--format", "json", "--algo", algorithm, "-"];
     let mut report = atomvet_with(&arguments, text.as_bytes()).ends_with(1).json();
     for entry in report["traces"].as_array_mut().expect("an array") {

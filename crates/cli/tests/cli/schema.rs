@@ -89,7 +89,7 @@ fn schema() -> Value {
 }
 
 #[track_caller]
-fn satisfies(report: &Value) {
+pub(crate) fn satisfies(report: &Value) {
     let schema = schema();
     if let Err(problem) = check(&schema, &schema, report, "$") {
         panic!("{problem}");

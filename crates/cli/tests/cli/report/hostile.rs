@@ -63,6 +63,8 @@ fn well_formed(text: &str, format: &str) {
             let uri = uri.as_str().unwrap_or("");
             assert!(uri.strip_prefix("file:").unwrap_or(uri).chars().all(plain), "{uri}");
         }
+        // No line is wider than it may be. (What takes two columns is another test's concern.)
+        "text" => assert_eq!(text.lines().find(|line| line.chars().count() > 100), None),
         "junit" => xml(text),
         "dot" => quotes_match(text),
         other => panic!("{other}"),

@@ -1,0 +1,364 @@
+//! The end of the report: what each algorithm says about each trace, a line per finding, and what the verdicts
+//! speak of.
+
+use atomvet_check::{Blame, registry};
+use serde_json::Value;
+
+use super::page::{Page, Piece, Style};
+use crate::digest::Digest;
+use crate::finding::Finding;
+use crate::layout::{fill, fit, grouped, plural, shortened, shortened_place, width};
+use crate::model::{Checker, Coverage, Entry, Observed, Predictive, Report, SetAside, Trace};
+use crate::visible::visible_within;
+use crate::words::short;
+
+/// Findings in the order in which they are numbered.
+pub(super) struct Order<'a> {
+    /// Those that are told in detail.
+    pub(super) told: Vec<&'a Finding>,
+    /// Those that are not: callers that are not atomic because of what they call, and what only algorithms found that do
+    /// not tell the story.
+    brief: Vec<&'a Finding>,
+    /// Data races.
+    pub(super) races: Vec<&'a Finding>,
+    /// Those that do not count.
+    aside: Vec<&'a Finding>,
+}
+
+impl<'a> Order<'a> {
+    pub(super) fn new(report: &Report, digest: &'a Digest) -> Order<'a> {
+        let tellers = tellers(report);
+        let tells = |finding: &Finding| finding.checkers.iter().any(|name| tellers.contains(name));
+        let mut order = Order { told: Vec::new(), brief: Vec::new(), races: Vec::new(), aside: Vec::new() };
+        for finding in &digest.findings {
+            let place = match finding {
+                _ if finding.aside.is_some() => &mut order.aside,
+                _ if !finding.is_ordered() => &mut order.races,
+                _ if !finding.innermost || !tells(finding) => &mut order.brief,
+                _ => &mut order.told,
+            };
+            place.push(finding);
+        }
+        if order.told.is_empty() {
+            // What they call is set aside.
+            order.told.append(&mut order.brief);
+        }
+        order
+    }
+
+    /// All of them, each with what stands in front of it.
+    fn all(&self) -> impl Iterator<Item = (String, &'a Finding)> {
+        let numbered = self.told.iter().chain(&self.brief).chain(&self.races).enumerate();
+        let aside = self.aside.iter().map(|finding| ("-".to_owned(), *finding));
+        numbered.map(|(i, finding)| (format!("{}.", i + 1), *finding)).chain(aside)
+    }
+
+    /// The number of the first data race.
+    pub(super) fn first_race(&self) -> usize {
+        self.told.len() + self.brief.len() + 1
+    }
+}
+
+/// The algorithms that tell the story: of each trace, the first of each world that found something. The others often
+/// find the same in other words.
+fn tellers(report: &Report) -> Vec<String> {
+    let mut tellers: Vec<String> = Vec::new();
+    for entry in &report.traces {
+        let Entry::Whole(trace) = entry else { continue };
+        let observed = trace.checkers.iter().find_map(|checker| match checker {
+            Checker::Observed(checker) if !checker.violations.is_empty() => Some(&checker.name),
+            _ => None,
+        });
+        let predictive = trace.checkers.iter().find_map(|checker| match checker {
+            Checker::Predictive(checker)
+                if !checker.violations.is_empty() || !checker.deadlocks.is_empty() =>
+            {
+                Some(&checker.name)
+            }
+            _ => None,
+        });
+        tellers.extend([observed, predictive].into_iter().flatten().map(|name| short(name)));
+    }
+    tellers.sort_unstable();
+    tellers.dedup();
+    tellers
+}
+
+/// What each algorithm says.
+pub(super) fn verdicts(page: &mut Page, report: &Report) {
+    for entry in &report.traces {
+        match entry {
+            Entry::Whole(trace) => of_trace(page, trace),
+            Entry::Failed(failed) => {
+                let error = visible_within(&failed.error.message, 1000);
+                let lead = format!("verdicts on {}: none,", called(&failed.trace));
+                page.entry((Style::Lead, &lead), &format!("because it could not be read: {error}"));
+            }
+        }
+    }
+    if !report.traces.is_empty() {
+        page.gap();
+    }
+}
+
+fn called(trace: &str) -> String {
+    short(if trace == "-" { "standard input" } else { trace })
+}
+
+fn of_trace(page: &mut Page, trace: &Trace) {
+    let coverage = &trace.coverage;
+    let mut about = "observed: on this execution, as recorded".to_owned();
+    if coverage.partial {
+        let reason = coverage.partial_reason.as_deref().unwrap_or("for an unknown reason");
+        about.push_str(&format!("; PARTIAL, {}", short(reason)));
+    }
+    if !coverage.observed {
+        about.push_str(&format!("; NOTHING OBSERVED, {}", nothing(coverage)));
+    }
+    let lead = format!("verdicts on {}", called(&trace.trace));
+    page.entry((Style::Lead, &lead), &format!("({about})"));
+    let rows: Vec<[String; 3]> = trace
+        .checkers
+        .iter()
+        .map(|checker| match checker {
+            Checker::Observed(checker) => observed(checker),
+            Checker::Predictive(checker) => predictive(checker),
+        })
+        .collect();
+    let widest = |i: usize| rows.iter().map(|row| width(&row[i])).max().unwrap_or(0);
+    let (names, middle) = (widest(0), widest(1));
+    let beside = 3 + names + 2 + middle + 2 + widest(2) <= page.width;
+    for [name, about, blocks] in &rows {
+        let name = format!("   {name}{}  ", fill(name, names));
+        let words = if beside { format!("{about}{}", fill(about, middle)) } else { format!("{about};") };
+        match beside {
+            true => page.line(&[
+                (Style::Plain, &name),
+                (Style::Plain, &words),
+                (Style::Plain, "  "),
+                (Style::Plain, blocks),
+            ]),
+            false => page.hanging((Style::Plain, &name), Style::Plain, &format!("{words} {blocks}")),
+        }
+    }
+}
+
+fn nothing(coverage: &Coverage) -> String {
+    short(coverage.reason.as_deref().unwrap_or("for an unknown reason"))
+}
+
+fn observed(checker: &Observed) -> [String; 3] {
+    let trace = match checker.first_cycle_event {
+        None => "trace: serializable".to_owned(),
+        Some(at) => format!("trace: NOT serializable, known at event {}", grouped(at)),
+    };
+    let blamed: u64 =
+        checker.violations.iter().filter(|found| found.block.is_some()).map(|found| found.count).sum();
+    let known = registry::find(&checker.name);
+    let blocks = match (blamed, checker.first_cycle_event) {
+        _ if known.is_some_and(|entry| entry.info.blame == Blame::None) => "blocks: not judged".to_owned(),
+        (0, None) => "blocks: no violation".to_owned(),
+        (0, Some(_)) => "blocks: none blamed".to_owned(),
+        (number, _) => format!("blocks: {} violated", grouped(number)),
+    };
+    [short(&checker.name), trace, blocks]
+}
+
+fn predictive(checker: &Predictive) -> [String; 3] {
+    let number: u64 = checker.violations.iter().map(|found| found.count).sum();
+    let cut = if checker.complete { "" } else { " so far, NOT ALL WAS JUDGED" };
+    let mut blocks = match number {
+        0 => format!("blocks: no violation predicted{cut}"),
+        number => format!("blocks: {} not atomic{cut}", grouped(number)),
+    };
+    for (number, what) in
+        [(checker.deadlocks.len(), "potential deadlock"), (checker.races.len(), "data race")]
+    {
+        if number > 0 {
+            blocks.push_str(&format!(", {}", plural(number as u64, what)));
+        }
+    }
+    [short(&checker.name), "other schedules".to_owned(), blocks]
+}
+
+/// A line per finding.
+pub(super) fn findings(page: &mut Page, report: &Report, digest: &Digest, order: &Order<'_>) {
+    if digest.traces.iter().all(|trace| trace.coverage.is_none()) {
+        return;
+    }
+    heading(page, digest, order);
+    let rows: Vec<Line<'_>> = order.all().map(|(number, finding)| Line::new(number, finding)).collect();
+    let widest = |of: &dyn Fn(&Line<'_>) -> usize| rows.iter().map(of).max().unwrap_or(0);
+    let numbers = widest(&|line| width(&line.number));
+    let prints = widest(&|line| width(&line.finding.fingerprint)).min(16);
+    let sure = widest(&|line| width(&line.sure)).min(40);
+    let room = page.width.saturating_sub(3 + numbers + 2 + prints + 2);
+    // How sure, what, where: in a narrow page the first two share the line, and the place is left to the details.
+    let mut widths = [sure, widest(&|line| width(&line.what)), widest(&|line| width(line.place()))];
+    if room < 60 {
+        widths[2] = 0;
+    }
+    let gaps = if widths[2] == 0 { 2 } else { 4 };
+    fit(&mut widths, &[sure.min(4), 8, 16], room.saturating_sub(gaps));
+    for line in &rows {
+        let number = format!("   {}{}  ", fill(&line.number, numbers), line.number);
+        let print = shortened(&line.finding.fingerprint, prints);
+        let sure = shortened(&line.sure, widths[0]);
+        let what = shortened(&line.what, widths[1]);
+        let style =
+            if line.finding.aside.is_some() { Style::Faint } else { Style::Grave(line.finding.level) };
+        let behind = |text: &str, to: usize| format!("{}  ", fill(text, to));
+        let pieces: [Piece<'_>; 8] = [
+            (Style::Plain, &number),
+            (Style::Faint, &print),
+            (Style::Plain, &behind(&print, prints)),
+            (style, &sure),
+            (Style::Plain, &behind(&sure, widths[0])),
+            (Style::Plain, &what),
+            (Style::Plain, &behind(&what, widths[1])),
+            (Style::Plain, &shortened_place(line.place(), widths[2])),
+        ];
+        page.line(&pieces);
+    }
+    if let Some(aside) = &report.set_aside {
+        set_aside(page, aside);
+    }
+    page.gap();
+}
+
+/// What the summary says about a finding.
+struct Line<'a> {
+    number: String,
+    finding: &'a Finding,
+    sure: String,
+    what: String,
+}
+
+impl<'a> Line<'a> {
+    fn new(number: String, finding: &'a Finding) -> Line<'a> {
+        let times = if finding.count > 1 { format!(" {}×", grouped(finding.count)) } else { String::new() };
+        let sure = match &finding.aside {
+            Some(aside) => aside.line(),
+            None => format!("{}{times}", finding.strength),
+        };
+        let called = if finding.innermost { "" } else { ", because of what it calls" };
+        Line { number, finding, sure, what: format!("{}: {}{called}", finding.subject, finding.rule.name) }
+    }
+
+    fn place(&self) -> &str {
+        self.finding.site.as_ref().map_or("", |site| &site.shown)
+    }
+}
+
+fn heading(page: &mut Page, digest: &Digest, order: &Order<'_>) {
+    let mut parts = Vec::new();
+    let counted = order.told.len() + order.brief.len();
+    if counted > 0 {
+        parts.push(plural(counted as u64, "finding"));
+    }
+    if !order.races.is_empty() {
+        parts.push(plural(order.races.len() as u64, "data race"));
+    }
+    if !order.aside.is_empty() {
+        parts.push(format!("{} set aside", grouped(order.aside.len() as u64)));
+    }
+    if parts.is_empty() {
+        let coverage = digest.traces.iter().filter_map(|trace| trace.coverage.as_ref());
+        let any = coverage.into_iter().any(|coverage| coverage.observed);
+        parts.push(if any { "nothing found" } else { "nothing was observed" }.to_owned());
+    }
+    page.entry((Style::Lead, "summary:"), &parts.join(", "));
+}
+
+/// What does not count, and what was said about findings that do not exist.
+fn set_aside(page: &mut Page, aside: &SetAside) {
+    let mut parts = Vec::new();
+    let mut add = |number: u64, what: &str| {
+        if number > 0 {
+            parts.push(format!("{} {what}", plural(number, "finding")));
+        }
+    };
+    add(aside.suppressed, "suppressed");
+    add(aside.in_baseline, "in the baseline");
+    for (idiom, number) in &aside.by_idiom.0 {
+        add(*number, &format!("benign by {}", short(idiom)));
+    }
+    if aside.baseline_not_found > 0 {
+        let number = grouped(aside.baseline_not_found);
+        parts.push(format!("{number} of the baseline did not occur (mended, or not exercised)"));
+    }
+    if !parts.is_empty() {
+        page.entry((Style::Lead, "set aside:"), &parts.join(", "));
+    }
+    for unused in &aside.unused_suppressions {
+        let words = format!("at {}: {} ({})", short(&unused.at), short(&unused.what), short(&unused.reason));
+        page.entry((Style::Lead, "unused suppression"), &words);
+    }
+}
+
+/// What the verdicts speak of.
+pub(super) fn coverage(page: &mut Page, report: &Report) {
+    for entry in &report.traces {
+        let Entry::Whole(trace) = entry else { continue };
+        let lead = match &report.traces[..] {
+            [_] => "coverage:".to_owned(),
+            _ => format!("coverage of {}:", called(&trace.trace)),
+        };
+        page.entry((Style::Lead, &lead), &counted(&trace.coverage));
+        if let Some(program) = &trace.program {
+            page.entry((Style::Lead, "program:"), &seen(program));
+        }
+    }
+}
+
+fn counted(coverage: &Coverage) -> String {
+    let mut parts = vec![
+        plural(coverage.events, "event"),
+        plural(coverage.threads, "thread"),
+        format!("{} ({} outermost)", plural(coverage.blocks, "block"), grouped(coverage.outermost_blocks)),
+        plural(coverage.unary, "unary event"),
+        plural(coverage.variables, "variable"),
+        plural(coverage.locks, "lock"),
+    ];
+    if coverage.repairs > 0 {
+        parts.push(plural(coverage.repairs, "repair"));
+    }
+    for (kind, number) in &coverage.repaired.0 {
+        parts.push(format!("{} {}", grouped(*number), short(kind)));
+    }
+    parts.join(", ")
+}
+
+/// How much of a program was seen.
+fn seen(program: &Value) -> String {
+    let figure = |name: &str| program.get(name).and_then(Value::as_u64).unwrap_or(0);
+    let mut parts = vec![
+        format!("process {}", figure("process")),
+        format!(
+            "{} accesses seen, {} recorded and the others covered by those",
+            grouped(figure("accesses")),
+            grouped(figure("accesses_recorded"))
+        ),
+        format!("blocks split at {}", plural(figure("waits_that_split"), "wait")),
+        plural(figure("commuting_updates"), "commuting update"),
+    ];
+    for (name, what) in [
+        ("repairs", "repairs of what was seen in part"),
+        ("unknown_joins", "joins of threads that started unseen"),
+        ("lost_in_handlers", "accesses in signal handlers lost"),
+        ("lost_threads", "threads not recorded"),
+    ] {
+        if figure(name) > 0 {
+            parts.push(format!("{} {what}", grouped(figure(name))));
+        }
+    }
+    let unseen = program.get("not_instrumented").and_then(Value::as_array);
+    let unseen: Vec<String> = unseen.into_iter().flatten().filter_map(Value::as_str).map(short).collect();
+    if !unseen.is_empty() {
+        parts.push(format!("not instrumented: {}", unseen.join(" ")));
+    }
+    if program.get("cut_off").and_then(Value::as_bool) == Some(true) {
+        parts.push("it still runs: judged up to here".to_owned());
+    }
+    parts.join(", ")
+}
