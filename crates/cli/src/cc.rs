@@ -84,11 +84,53 @@ fn family(compiler: &OsStr) -> Family {
     if String::from_utf8_lossy(&answer).contains("clang") { Family::Clang } else { Family::Gcc }
 }
 
+/// What stands in response files, `@FILE`, in their place. Compilers split them at white space, outside of quotes; a file that
+/// cannot be read is an argument like any other.
+fn expanded(arguments: &[OsString], depth: usize) -> Vec<OsString> {
+    /// Files may name files, but not for ever.
+    const DEEPEST: usize = 8;
+    let mut all = Vec::new();
+    for argument in arguments {
+        let file = argument.to_str().and_then(|text| text.strip_prefix('@')).filter(|_| depth < DEEPEST);
+        match file.and_then(|file| std::fs::read_to_string(file).ok()) {
+            Some(text) => all.extend(expanded(&words(&text), depth + 1)),
+            None => all.push(argument.clone()),
+        }
+    }
+    all
+}
+
+/// The words of a response file.
+fn words(text: &str) -> Vec<OsString> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut characters = text.chars();
+    while let Some(c) = characters.next() {
+        match c {
+            '\\' => word.get_or_insert_default().extend(characters.next()),
+            _ if quote == Some(c) => quote = None,
+            '"' | '\'' if quote.is_none() => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            _ if c.is_whitespace() && quote.is_none() => words.extend(word.take().map(OsString::from)),
+            _ => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word.map(OsString::from));
+    words
+}
+
 /// The arguments behind those of the user.
 fn added(family: Family, arguments: &[OsString], library: &Library) -> Vec<OsString> {
+    let arguments = &expanded(arguments, 0)[..];
     let has = |wanted: &[&str]| arguments.iter().any(|a| wanted.iter().any(|w| a == w));
-    // Programs without the usual libraries cannot have ours either.
-    if has(&["-nostdlib", "-nodefaultlibs", "-ffreestanding", "-static"]) {
+    // Programs without the usual libraries cannot have ours either, nor can those for other machines or sanitizers.
+    let others = ["-fsanitize=address", "-fsanitize=memory", "-fsanitize=hwaddress", "-fsanitize=leak"];
+    if has(&["-nostdlib", "-nodefaultlibs", "-ffreestanding", "-static", "-static-pie", "-m32", "-mx32"])
+        || arguments.iter().any(|a| others.iter().any(|other| a.to_string_lossy().starts_with(other)))
+    {
         return Vec::new();
     }
     let mut added: Vec<OsString> = Vec::new();
@@ -116,7 +158,8 @@ fn added(family: Family, arguments: &[OsString], library: &Library) -> Vec<OsStr
             "-Qunused-arguments",
         ]),
     }
-    let has_input = arguments.iter().any(|a| !a.to_string_lossy().starts_with('-'));
+    // A dash alone is standard input.
+    let has_input = arguments.iter().any(|a| a == "-" || !a.to_string_lossy().starts_with('-'));
     let links = has_input && !has(&["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r"]);
     if links {
         add(&[&format!("-L{directory}"), &format!("-Wl,-rpath,{directory}")]);
@@ -152,6 +195,20 @@ mod tests {
     fn what_cannot_have_a_library_is_left_alone() {
         assert_eq!(added_to(Family::Gcc, "-static a.c"), "");
         assert_eq!(added_to(Family::Clang, "-nostdlib -c a.c"), "");
+        assert_eq!(added_to(Family::Gcc, "-fsanitize=address,undefined -c a.c"), "");
+        assert_eq!(added_to(Family::Gcc, "-m32 -c a.c"), "");
+    }
+
+    #[test]
+    fn response_files_are_looked_into() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (inner, outer) = (directory.path().join("inner"), directory.path().join("outer"));
+        std::fs::write(&inner, "-c 'a file.c'\n").expect("a file");
+        std::fs::write(&outer, format!("-O2 \"@{}\" -DX=\\\"y\\\"", inner.display())).expect("a file");
+        let outer = format!("@{}", outer.display());
+        assert!(!added_to(Family::Clang, &outer).contains("-ltsan"));
+        assert_eq!(expanded(&[outer.into()], 0), ["-O2", "-c", "a file.c", "-DX=\"y\""]);
+        assert_eq!(expanded(&["@/nowhere".into()], 0), ["@/nowhere"]);
     }
 
     #[test]

@@ -219,3 +219,49 @@ fn a_record_of_all_accesses_is_a_ground_for_prediction() {
     assert_eq!(output.status.code(), Some(1), "{predicted}");
     assert!(predicted.contains("\"increment\""), "{predicted}");
 }
+
+/// In steps, as build systems do it: objects, a shared library, response files, standard input, what is only asked.
+#[test]
+fn the_compiler_is_a_drop_in() {
+    let compilers = [Some("gcc"), super::clang(false)];
+    for compiler in compilers.into_iter().flatten() {
+        let directory = workplace();
+        let directory = directory.path();
+        let cc = || {
+            let mut command = Command::new(ATOMVET);
+            command.arg("cc").env("ATOMVET_CC", compiler).current_dir(directory).arg("-I").arg(programs());
+            command
+        };
+        succeed(cc().args(["-O1", "-fPIC", "-c", "-o", "plugin.o"]).arg(source("surroundings/plugin.c")));
+        succeed(cc().args(["-shared", "-o", "plugin.so", "plugin.o"]));
+        std::fs::write(directory.join("objects"), "host.o\nchoreography.o '-rdynamic' -pthread -ldl")
+            .expect("a file");
+        succeed(cc().args(["-c", "-o", "host.o"]).arg(source("surroundings/host.c")));
+        succeed(cc().args(["@objects", "-o", "host"]));
+        let (report, printed) = watch(atomvet_run(&directory.join("host")).arg(directory.join("plugin.so")));
+        assert_eq!(printed, "150\n", "{compiler}");
+        assert_eq!(blamed(&report), [("deposit".to_owned(), 10)].into(), "{compiler}: {report:#}");
+        // What it makes runs alone as well.
+        let printed = succeed(Command::new(directory.join("host")).arg(directory.join("plugin.so")));
+        assert_eq!(printed, "150\n", "{compiler}");
+        // As a configure script asks.
+        let mut command = cc();
+        let mut child = command
+            .args(["-x", "c", "-", "-o", "answer"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("the compiler");
+        let mut input = child.stdin.take().expect("a pipe");
+        input.write_all(b"int main(void) { return 42; }").expect("it reads");
+        drop(input);
+        assert!(child.wait().expect("it ends").success(), "{compiler}");
+        assert_eq!(run(&mut Command::new(directory.join("answer"))).status.code(), Some(42), "{compiler}");
+        assert!(succeed(cc().arg("--version")).to_lowercase().contains(compiler), "{compiler}");
+        assert!(
+            succeed(cc().args(["-E", "-dM", "-x", "c", "/dev/null"])).contains("__x86_64__"),
+            "{compiler}"
+        );
+        let refused = run(cc().args(["-c", "no_such_file.c"]));
+        assert_eq!(refused.status.code(), Some(1), "{compiler}");
+    }
+}
