@@ -11,7 +11,6 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::calls::{Call, Way};
 use crate::jni::{self, Env, Object};
 use crate::ring::{Block, Kind, LOW};
 use crate::shadow::{self, Access};
@@ -47,12 +46,6 @@ pub(crate) fn set_site(site: u32, word: i64) -> bool {
     // SAFETY: inside the reserved memory.
     unsafe { words.add(site as usize).write_volatile(word) };
     true
-}
-
-fn site_word(site: i32) -> i64 {
-    let words = SITE_WORDS.load(Ordering::Acquire);
-    // SAFETY: numbers of sites are given out by `plan`, and inside the reserved memory.
-    unsafe { words.add(site as usize).read_volatile() }
 }
 
 /// A lock that is held across an access.
@@ -218,7 +211,6 @@ extern "system" fn count_unfollowed(_: Env, _: Object) {
 
 /// An access that is not covered, about to be made, in blocks of which some are news. Gives the stripe that it holds.
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_access")]
-#[expect(clippy::too_many_arguments, reason = "one call of Java's is cheaper than two")]
 extern "system" fn access(
     env: Env,
     class: Object,
@@ -278,10 +270,14 @@ pub(crate) fn record(kind: Kind, operand: u64, site: i32) {
         return;
     }
     thread.busy = 1;
-    use Kind::{Acquire, AcquireShared, Barrier, Join, Observe, Release, ReleaseExclusive, Take, Wait};
+    use Kind::{Acquire, AcquireShared, Barrier, Fork, Join, Observe, Post, Publish, Take, Wait};
+    use Kind::{Release, ReleaseExclusive};
     if matches!(kind, Acquire | AcquireShared | Barrier | Join | Observe | Take | Wait) {
         shadow::record_bare(thread);
         thread.receive();
+    } else if matches!(kind, Fork | Post | Publish) {
+        // What no lock protects may be protected by this: others come after it, and after the accesses before it.
+        shadow::record_bare(thread);
     }
     stream::record(thread, kind, 0, operand, site as usize);
     match kind {
@@ -333,20 +329,6 @@ pub(crate) fn thread_ends() {
     blocks::leave_all(thread);
     stream::record(thread, Kind::ThreadEnd, 0, 0, 0);
     thread.end();
-}
-
-#[unsafe(export_name = "Java_java_lang_AtomvetHooks_isOfInterest")]
-extern "system" fn is_of_interest(_: Env, _: Object, site: i32, way: i32) -> u8 {
-    let call = Call::from_number(site_word(site));
-    u8::from(call.is_some_and(|call| call.record(Way::from_number(way)).is_some()))
-}
-
-#[unsafe(export_name = "Java_java_lang_AtomvetHooks_called")]
-extern "system" fn called(_: Env, _: Object, base: i64, site: i32, way: i32) {
-    let kind = Call::from_number(site_word(site)).and_then(|call| call.record(Way::from_number(way)));
-    if let Some(kind) = kind {
-        record(kind, base as u64, site);
-    }
 }
 
 /// Gives a class a number.

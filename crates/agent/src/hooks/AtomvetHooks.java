@@ -839,10 +839,6 @@ public final class AtomvetHooks {
                 tellBlocks(t);
                 join(keyOf(thread), site);
             }
-        } else if (isOfInterest(site, way)) {
-            long base = share(t, o);
-            tellBlocks(t);
-            called(base, site, way);
         }
     }
 
@@ -1341,8 +1337,6 @@ public final class AtomvetHooks {
         synchronise(-1, 0, 0);
         fork(-1, null, 0);
         join(-1, 0);
-        isOfInterest(0, ENTERS);
-        called(0, 0, ENTERS);
         announce(0, 0, 0);
         fieldOf(0);
         loaderOf(0);
@@ -1364,8 +1358,6 @@ public final class AtomvetHooks {
     private static native void synchronise(int what, long base, int site);
     private static native void fork(long thread, String name, int site);
     private static native void join(long thread, int site);
-    private static native boolean isOfInterest(int site, int way);
-    private static native void called(long base, int site, int way);
     private static native int describe(Class<?> type, int parent);
     private static native String[] fields(Class<?> type);
     private static native void announce(long base, int type, int isClass);
