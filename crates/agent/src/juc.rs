@@ -51,7 +51,7 @@ pub(crate) enum Action {
     /// Enters: arrives at a barrier. Returns: knows what its action did.
     Barrier = 7,
     /// Enters: what a barrier does when all are there is done.
-    ActionDone = 8,
+    AllArrived = 8,
     /// Enters: makes known what the thread did.
     Publish = 9,
     /// Returns: has waited for what others made known. With a truth value only if it is true.
@@ -210,7 +210,7 @@ const TABLE: &[Row] = &[
     (juc!("locks/StampedLock$ReadLockView"), Who::Program, &[(LockShared, "lock lockInterruptibly tryLock"), (UnlockShared, "unlock")]),
     (juc!("locks/AbstractQueuedSynchronizer$ConditionObject"), Who::Program, &[(Await, "await awaitNanos awaitUntil awaitUninterruptibly")]),
     (juc!("locks/LockSupport"), Who::Program, &[(Unpark, "unpark"), (Park, "park parkNanos parkUntil")]),
-    (juc!("CyclicBarrier"), Who::Anybody, &[(Barrier, "await"), (ActionDone, "nextGeneration")]),
+    (juc!("CyclicBarrier"), Who::Anybody, &[(Barrier, "await"), (AllArrived, "nextGeneration")]),
     (juc!("CountDownLatch"), Who::Anybody, &[(Publish, "countDown"), (Observe, "await")]),
     (juc!("Phaser"), Who::Anybody, &[(Publish, "arrive arriveAndDeregister"), (Observe, "awaitAdvance awaitAdvanceInterruptibly"), (PublishAndObserve, "arriveAndAwaitAdvance")]),
     (juc!("Semaphore"), Who::Anybody, &[(Release, "release"), (Acquire, "acquire acquireUninterruptibly tryAcquire")]),
