@@ -97,6 +97,7 @@ extern "system" fn constant(_: Env, _: Object, which: i32) -> i64 {
         1 => &raw const NEXT_BASE as usize,
         2 => OWNERS.load(Ordering::Acquire) as usize,
         3 => vm::options().elements.map_or(i32::MAX as usize, |most| most as usize),
+        4 => usize::from(vm::options().empty),
         10 => thread::INDEX_SHIFT as usize,
         11 => granule(),
         12 => shift(Access::Read) as usize,
@@ -179,7 +180,7 @@ extern "system" fn attach(env: Env, _: Object, number: i64, name: Object) -> i64
 
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_isSilent")]
 extern "system" fn is_silent(_: Env, _: Object) -> u8 {
-    u8::from(!process::has_started() || vm::options().empty)
+    u8::from(!process::has_started())
 }
 
 /// Memory for the open blocks of a thread; it stays with the thread's index.
@@ -218,7 +219,6 @@ extern "system" fn count_unfollowed(_: Env, _: Object) {
 
 /// An access that is not covered, about to be made, in blocks of which some are news. Gives the stripe that it holds.
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_access")]
-#[expect(clippy::too_many_arguments, reason = "one call of Java's is cheaper than two")]
 extern "system" fn access(
     env: Env,
     class: Object,

@@ -27,6 +27,8 @@ public final class AtomvetHooks {
     private static final long NEXT_BASE = constant(1);
     private static final long OWNERS = constant(2);
     private static final int CUTOFF = (int) constant(3);
+    /** Hooks are called and do nothing, to measure what calling them costs. */
+    private static final boolean EMPTY = constant(4) != 0;
 
     /** The filter: where the index is in a key, and where the word for an address is. */
     private static final int INDEX_SHIFT = (int) constant(10);
@@ -103,6 +105,9 @@ public final class AtomvetHooks {
     }
 
     private static T t() {
+        if (EMPTY) {
+            return null;
+        }
         Thread thread = Thread.currentThread();
         T t = THREADS[(int) U.getLong(thread, TID) & THREADS.length - 1];
         return t != null && t.thread == thread ? t : findThread(thread);
@@ -178,8 +183,15 @@ public final class AtomvetHooks {
         return U.getLong(o, place >>> 24 & 0xffff) == tag(Thread.currentThread());
     }
 
+    @DontInline
+    private static void nothing(int site) {}
+
     @ForceInline
     public static void read(Object o, int site) {
+        if (EMPTY) {
+            nothing(site);
+            return;
+        }
         long place = site(site);
         if (o != null && place >= 0 && !isOwn(o, place)) {
             readOther(o, site);
@@ -188,6 +200,10 @@ public final class AtomvetHooks {
 
     @ForceInline
     public static void write(Object o, int site) {
+        if (EMPTY) {
+            nothing(site);
+            return;
+        }
         long place = site(site);
         if (o != null && place >= 0 && !isOwn(o, place)) {
             writeOther(o, null, site);
@@ -196,6 +212,10 @@ public final class AtomvetHooks {
 
     @ForceInline
     public static void write(Object o, Object value, int site) {
+        if (EMPTY) {
+            nothing(site);
+            return;
+        }
         long place = site(site);
         if (o != null && place >= 0 && !isOwn(o, place)) {
             writeOther(o, value, site);
@@ -258,21 +278,25 @@ public final class AtomvetHooks {
 
     @ForceInline
     public static void readStatic(int site) {
-        if (site(site) >= 0) {
+        if (EMPTY) {
+            nothing(site);
+        } else if (site(site) >= 0) {
             readStaticField(site);
         }
     }
 
     @ForceInline
     public static void writeStatic(int site) {
-        if (site(site) >= 0) {
+        if (EMPTY) {
+            nothing(site);
+        } else if (site(site) >= 0) {
             writeStaticField(site);
         }
     }
 
     @DontInline
     public static void writeStatic(Object value, int site) {
-        if (value != null) {
+        if (value != null && !EMPTY) {
             publish(value);
         }
         writeStatic(site);
@@ -409,7 +433,7 @@ public final class AtomvetHooks {
 
     @DontInline
     public static void writeElement(Object[] array, int index, Object value, int site) {
-        if (array == null || index < 0 || index >= array.length) {
+        if (EMPTY || array == null || index < 0 || index >= array.length) {
             return;
         }
         long base = array(array);
@@ -430,6 +454,9 @@ public final class AtomvetHooks {
 
     @DontInline
     private static void readElement(Object array, long displacement, int bytes, int site) {
+        if (EMPTY) {
+            return;
+        }
         long base = array(array);
         if (base != 0) {
             readAt(base + displacement, bytes, site);
@@ -438,6 +465,9 @@ public final class AtomvetHooks {
 
     @DontInline
     private static void writeElement(Object array, long displacement, int bytes, int site) {
+        if (EMPTY) {
+            return;
+        }
         long base = array(array);
         if (base != 0) {
             writeAt(base + displacement, bytes, site);
@@ -485,6 +515,10 @@ public final class AtomvetHooks {
     /** After an access. */
     @ForceInline
     public static void accessed() {
+        if (EMPTY) {
+            nothing(0);
+            return;
+        }
         T t = THREADS[(int) U.getLong(Thread.currentThread(), TID) & THREADS.length - 1];
         if (t != null && t.holding != 0) {
             finish();
