@@ -90,6 +90,7 @@ extern "system" fn constant(_: Env, _: Object, which: i32) -> i64 {
         1 => &raw const NEXT_BASE as usize,
         2 => OWNERS.load(Ordering::Acquire) as usize,
         3 => vm::options().elements.map_or(i32::MAX as usize, |most| most as usize),
+        4 => usize::from(vm::options().empty),
         10 => thread::INDEX_SHIFT as usize,
         11 => granule(),
         12 => shift(Access::Read) as usize,
@@ -172,7 +173,7 @@ extern "system" fn attach(env: Env, _: Object, number: i64, name: Object) -> i64
 
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_isSilent")]
 extern "system" fn is_silent(_: Env, _: Object) -> u8 {
-    u8::from(!process::has_started() || vm::options().empty)
+    u8::from(!process::has_started())
 }
 
 /// Memory for the open blocks of a thread; it stays with the thread's index.
@@ -358,10 +359,35 @@ extern "system" fn fields(env: Env, _: Object, class: Object) -> Object {
     jni::new_strings(env, &texts.collect::<Vec<_>>())
 }
 
+/// What the filter knows is kept for so many bytes of objects, the newest; older ones begin anew, once. That keeps its memory
+/// bounded by what is in use, not by how much was ever shared, at the price of an order or two of objects that nobody has
+/// used for long.
+const REMEMBERED: u64 = 128 << 20;
+const FORGOTTEN_AT_ONCE: u64 = 16 << 20;
+
+#[cold]
+fn forget_old(base: u64) {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let mut from = NEXT.load(Ordering::Relaxed);
+    while from + FORGOTTEN_AT_ONCE + REMEMBERED < base {
+        let to = from + FORGOTTEN_AT_ONCE;
+        match NEXT.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => {
+                shadow::forget(from as usize, FORGOTTEN_AT_ONCE as usize);
+                from = to;
+            }
+            Err(now) => from = now,
+        }
+    }
+}
+
 /// An object is shared from now on.
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_announce")]
 extern "system" fn announce(_: Env, _: Object, base: i64, class: i32, is_class: i32) {
     let Some(thread) = thread::current().filter(|_| base != 0) else { return };
+    if base as u64 > REMEMBERED {
+        forget_old(base as u64);
+    }
     let what = u64::from(class as u32) | u64::from(is_class as u32) << 32;
     stream::record_pair(thread, Kind::Object, base as u64 & LOW, what);
 }
