@@ -50,8 +50,8 @@ pub(crate) enum Action {
     Await = 6,
     /// Enters: arrives at a barrier. Returns: knows what its action did.
     Barrier = 7,
-    /// Enters: the action of a barrier is over.
-    BarrierAction = 8,
+    /// Enters: what a barrier does when all are there is done.
+    AllArrived = 8,
     /// Enters: makes known what the thread did.
     Publish = 9,
     /// Returns: has waited for what others made known. With a truth value only if it is true.
@@ -210,7 +210,7 @@ const TABLE: &[Row] = &[
     (juc!("locks/StampedLock$ReadLockView"), Who::Program, &[(LockShared, "lock lockInterruptibly tryLock"), (UnlockShared, "unlock")]),
     (juc!("locks/AbstractQueuedSynchronizer$ConditionObject"), Who::Program, &[(Await, "await awaitNanos awaitUntil awaitUninterruptibly")]),
     (juc!("locks/LockSupport"), Who::Program, &[(Unpark, "unpark"), (Park, "park parkNanos parkUntil")]),
-    (juc!("CyclicBarrier"), Who::Anybody, &[(Barrier, "await"), (BarrierAction, "nextGeneration")]),
+    (juc!("CyclicBarrier"), Who::Anybody, &[(Barrier, "await"), (AllArrived, "nextGeneration")]),
     (juc!("CountDownLatch"), Who::Anybody, &[(Publish, "countDown"), (Observe, "await")]),
     (juc!("Phaser"), Who::Anybody, &[(Publish, "arrive arriveAndDeregister"), (Observe, "awaitAdvance awaitAdvanceInterruptibly"), (PublishAndObserve, "arriveAndAwaitAdvance")]),
     (juc!("Semaphore"), Who::Anybody, &[(Release, "release"), (Acquire, "acquire acquireUninterruptibly tryAcquire")]),
@@ -271,11 +271,6 @@ pub(crate) fn meaning(class: &[u8], method: &[u8], is_synchronized: bool) -> Opt
 /// Whether any method of this class is watched.
 pub(crate) fn is_watched(class: &[u8]) -> bool {
     TABLE.iter().any(|(name, ..)| name.as_bytes() == class)
-}
-
-/// The classes with watched methods.
-pub(crate) fn classes() -> impl Iterator<Item = &'static str> {
-    TABLE.iter().map(|(name, ..)| *name)
 }
 
 /// The word of a place in application code where a method is called, if what is called may be watched: a method with a name
@@ -401,16 +396,16 @@ mod tests {
             line.and_then(|rest| rest.trim_end_matches(';').parse::<u8>().ok())
         };
         for (action, name) in [
-            (Action::Lock, "LOCK"),
-            (Action::UnlockStamped, "UNLOCK_STAMPED"),
-            (Action::PublishAndObserve, "PUBLISH_AND_OBSERVE"),
-            (Action::Exchange, "EXCHANGE"),
-            (Action::Park, "PARK"),
-            (Action::Depend, "DEPEND"),
-            (Action::Read, "READ"),
-            (Action::AddElement, "ADD_ELEMENT"),
-            (Action::ReadKey, "READ_KEY"),
-            (Action::KeyChanged, "KEY_CHANGED"),
+            (Lock, "LOCK"),
+            (UnlockStamped, "UNLOCK_STAMPED"),
+            (PublishAndObserve, "PUBLISH_AND_OBSERVE"),
+            (Exchange, "EXCHANGE"),
+            (Park, "PARK"),
+            (Depend, "DEPEND"),
+            (Read, "READ"),
+            (AddElement, "ADD_ELEMENT"),
+            (ReadKey, "READ_KEY"),
+            (KeyChanged, "KEY_CHANGED"),
         ] {
             assert_eq!(number(name), Some(action as u8), "{name}");
         }
@@ -420,7 +415,7 @@ mod tests {
     #[test]
     fn calls_are_recognised_by_class_and_name() {
         let lock = meaning(b"java/util/concurrent/locks/ReentrantLock", b"lock", false).unwrap();
-        assert_eq!(lock & 0xff, Action::Lock as i64);
+        assert_eq!(lock & 0xff, Lock as i64);
         assert_eq!(calling(b"java/util/concurrent/locks/Lock", b"lock"), Some(lock >> 16 << 16));
         assert_eq!(meaning(b"java/util/concurrent/locks/ReentrantLock", b"toString", false), None);
         assert_eq!(calling(b"java/util/ArrayList", b"get"), None);

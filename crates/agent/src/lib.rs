@@ -16,6 +16,7 @@
 use atomvet_recorder::{blocks, process, ring, shadow, stream, sys, thread};
 
 mod calls;
+mod facts;
 mod host;
 mod jni;
 mod juc;

@@ -9,8 +9,9 @@
 use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::Ordering;
 
-use atomvet_jvm::{ClassFile, Order, Rewritten, rewrite};
+use atomvet_jvm::{Order, Rewritten, rewrite};
 
+use crate::facts::Facts;
 use crate::jni::{self, Env, Object, Ti};
 use crate::options::Options;
 use crate::plan::{self, ClassPlan, Numbered, Owner};
@@ -198,8 +199,9 @@ extern "system" fn class_file_load(
     } else {
         Numbered::No
     };
-    let source = source_file(file, name);
-    let mut plan = ClassPlan::new(env, treatment, loader, &source, numbered);
+    let facts = Facts::read(file);
+    let source = source_file(facts.source.as_deref(), name);
+    let mut plan = ClassPlan::new(env, treatment, loader, &source, numbered, facts);
     let options = atomvet_jvm::Options { hook_class: treatment.hook_class(), order: Order::Around };
     match rewrite(file, options, &mut plan) {
         Ok(Rewritten { bytes: new, left_alone, .. }) => {
@@ -226,16 +228,10 @@ extern "system" fn class_file_load(
 }
 
 /// The source of a class as a path: that of its package, and the file that the compiler named.
-fn source_file(file: &[u8], name: &[u8]) -> String {
+fn source_file(told: Option<&[u8]>, name: &[u8]) -> String {
     let package = name.iter().rposition(|&byte| byte == b'/').map_or(&b""[..], |at| &name[..=at]);
-    let told = ClassFile::parse(file).ok().and_then(|class| {
-        let named = |name: u16| class.pool.text(name, 0).is_ok_and(|name| name == b"SourceFile");
-        let attribute = class.attributes.iter().find(|attribute| named(attribute.name))?;
-        let index = u16::from_be_bytes(attribute.content.get(..2)?.try_into().ok()?);
-        Some(names::text(class.pool.text(index, 0).ok()?))
-    });
     match told {
-        Some(told) => names::text(package) + &told,
+        Some(told) => names::text(package) + &names::text(told),
         None => names::text(name) + ".class",
     }
 }

@@ -11,7 +11,6 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::calls::{Call, Way};
 use crate::jni::{self, Env, Object};
 use crate::ring::{Block, Kind, LOW};
 use crate::shadow::{self, Access};
@@ -47,12 +46,6 @@ pub(crate) fn set_site(site: u32, word: i64) -> bool {
     // SAFETY: inside the reserved memory.
     unsafe { words.add(site as usize).write_volatile(word) };
     true
-}
-
-fn site_word(site: i32) -> i64 {
-    let words = SITE_WORDS.load(Ordering::Acquire);
-    // SAFETY: numbers of sites are given out by `plan`, and inside the reserved memory.
-    unsafe { words.add(site as usize).read_volatile() }
 }
 
 /// A lock that is held across an access.
@@ -97,6 +90,7 @@ extern "system" fn constant(_: Env, _: Object, which: i32) -> i64 {
         1 => &raw const NEXT_BASE as usize,
         2 => OWNERS.load(Ordering::Acquire) as usize,
         3 => vm::options().elements.map_or(i32::MAX as usize, |most| most as usize),
+        4 => usize::from(vm::options().empty),
         10 => thread::INDEX_SHIFT as usize,
         11 => granule(),
         12 => shift(Access::Read) as usize,
@@ -179,7 +173,7 @@ extern "system" fn attach(env: Env, _: Object, number: i64, name: Object) -> i64
 
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_isSilent")]
 extern "system" fn is_silent(_: Env, _: Object) -> u8 {
-    u8::from(!process::has_started() || vm::options().empty)
+    u8::from(!process::has_started())
 }
 
 /// Memory for the open blocks of a thread; it stays with the thread's index.
@@ -218,7 +212,6 @@ extern "system" fn count_unfollowed(_: Env, _: Object) {
 
 /// An access that is not covered, about to be made, in blocks of which some are news. Gives the stripe that it holds.
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_access")]
-#[expect(clippy::too_many_arguments, reason = "one call of Java's is cheaper than two")]
 extern "system" fn access(
     env: Env,
     class: Object,
@@ -278,10 +271,14 @@ pub(crate) fn record(kind: Kind, operand: u64, site: i32) {
         return;
     }
     thread.busy = 1;
-    use Kind::{Acquire, AcquireShared, Barrier, Join, Observe, Release, ReleaseExclusive, Take, Wait};
+    use Kind::{Acquire, AcquireShared, Barrier, Fork, Join, Observe, Post, Publish, Take, Wait};
+    use Kind::{Release, ReleaseExclusive};
     if matches!(kind, Acquire | AcquireShared | Barrier | Join | Observe | Take | Wait) {
         shadow::record_bare(thread);
         thread.receive();
+    } else if matches!(kind, Fork | Post | Publish) {
+        // What no lock protects may be protected by this: others come after it, and after the accesses before it.
+        shadow::record_bare(thread);
     }
     stream::record(thread, kind, 0, operand, site as usize);
     match kind {
@@ -335,20 +332,6 @@ pub(crate) fn thread_ends() {
     thread.end();
 }
 
-#[unsafe(export_name = "Java_java_lang_AtomvetHooks_isOfInterest")]
-extern "system" fn is_of_interest(_: Env, _: Object, site: i32, way: i32) -> u8 {
-    let call = Call::from_number(site_word(site));
-    u8::from(call.is_some_and(|call| call.record(Way::from_number(way)).is_some()))
-}
-
-#[unsafe(export_name = "Java_java_lang_AtomvetHooks_called")]
-extern "system" fn called(_: Env, _: Object, base: i64, site: i32, way: i32) {
-    let kind = Call::from_number(site_word(site)).and_then(|call| call.record(Way::from_number(way)));
-    if let Some(kind) = kind {
-        record(kind, base as u64, site);
-    }
-}
-
 /// Gives a class a number.
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_describe")]
 extern "system" fn describe(_: Env, _: Object, class: Object, parent: i32) -> i32 {
@@ -376,10 +359,35 @@ extern "system" fn fields(env: Env, _: Object, class: Object) -> Object {
     jni::new_strings(env, &texts.collect::<Vec<_>>())
 }
 
+/// What the filter knows is kept for so many bytes of objects, the newest; older ones begin anew, once. That keeps its memory
+/// bounded by what is in use, not by how much was ever shared, at the price of an order or two of objects that nobody has
+/// used for long.
+const REMEMBERED: u64 = 128 << 20;
+const FORGOTTEN_AT_ONCE: u64 = 16 << 20;
+
+#[cold]
+fn forget_old(base: u64) {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let mut from = NEXT.load(Ordering::Relaxed);
+    while from + FORGOTTEN_AT_ONCE + REMEMBERED < base {
+        let to = from + FORGOTTEN_AT_ONCE;
+        match NEXT.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => {
+                shadow::forget(from as usize, FORGOTTEN_AT_ONCE as usize);
+                from = to;
+            }
+            Err(now) => from = now,
+        }
+    }
+}
+
 /// An object is shared from now on.
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_announce")]
 extern "system" fn announce(_: Env, _: Object, base: i64, class: i32, is_class: i32) {
     let Some(thread) = thread::current().filter(|_| base != 0) else { return };
+    if base as u64 > REMEMBERED {
+        forget_old(base as u64);
+    }
     let what = u64::from(class as u32) | u64::from(is_class as u32) << 32;
     stream::record_pair(thread, Kind::Object, base as u64 & LOW, what);
 }

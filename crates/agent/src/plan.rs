@@ -3,7 +3,7 @@
 //! What is a block follows the papers: every method that is not private, private ones if they are synchronized, and
 //! synchronized blocks in the others. Not `main`, not what threads are made for (`run`, `call`), not class
 //! initialisers, and nothing that the compiler made up; nor what is atomic by itself, methods with one access and nothing
-//! else in them.
+//! else in them. Annotations called `Atomic` and `NotAtomic` say otherwise.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use atomvet_jvm::{ClassShape, FieldKind, MemberRef, Method, Plan, Site, Wanted, What};
 
 use crate::calls::{self, Call};
+use crate::facts::{Annotation, Facts};
 use crate::jni::{self, Env, Object};
 use crate::{juc, names, natives, vm};
 
@@ -169,7 +170,10 @@ pub(crate) struct ClassPlan {
     /// Whether the method at hand is a block, and a class initialiser.
     in_block: bool,
     in_initialiser: bool,
+    /// Whether it is annotated as not atomic.
+    is_excepted: bool,
     numbered: Numbered,
+    facts: Facts,
 }
 
 impl ClassPlan {
@@ -180,10 +184,21 @@ impl ClassPlan {
         loader: Object,
         source: &str,
         numbered: Numbered,
+        facts: Facts,
     ) -> ClassPlan {
         let lines = format!("f {source}\n");
         let (loader, fields) = (loader_number(env, loader), HashMap::new());
-        ClassPlan { treatment, loader, lines, fields, in_block: false, in_initialiser: false, numbered }
+        ClassPlan {
+            treatment,
+            loader,
+            lines,
+            fields,
+            in_block: false,
+            in_initialiser: false,
+            is_excepted: false,
+            numbered,
+            facts,
+        }
     }
 
     /// Makes the sites known. Before the class can run.
@@ -245,7 +260,13 @@ impl Plan for ClassPlan {
             let monitors = method.class.starts_with(b"java/util/Collections$");
             return Wanted { call, argument: call, monitors: call && monitors, ..Wanted::default() };
         }
-        self.in_block = is_block(method);
+        self.is_excepted =
+            self.facts.annotation(method.name, method.descriptor) == Some(Annotation::NotAtomic);
+        self.in_block = match self.facts.annotation(method.name, method.descriptor) {
+            Some(Annotation::Atomic) => method.name != b"<clinit>",
+            Some(Annotation::NotAtomic) => false,
+            None => is_block(method),
+        };
         Wanted { block: self.in_block, call: false, argument: false, ..Wanted::ALL }
     }
 
@@ -285,7 +306,7 @@ impl Plan for ClassPlan {
         let (word, block) = match site.what {
             _ if of_library.is_some() => (of_library.unwrap_or(0), None),
             What::Block => (0, Some(method())),
-            What::Acquire if !self.in_block => (2, Some(method() + " synchronized")),
+            What::Acquire if !self.in_block && !self.is_excepted => (2, Some(method() + " synchronized")),
             What::Call => {
                 let call = calls::meaning(site.method.class, site.method.name, site.method.descriptor);
                 (call.map_or(-1, Call::number), None)

@@ -32,7 +32,7 @@ public final class AtomvetCalls {
     private static final int UNLOCK_STAMPED = 5;
     private static final int AWAIT = 6;
     private static final int BARRIER = 7;
-    private static final int BARRIER_ACTION = 8;
+    private static final int ALL_ARRIVED = 8;
     private static final int PUBLISH = 9;
     private static final int OBSERVE = 10;
     private static final int PUBLISH_AND_OBSERVE = 11;
@@ -267,7 +267,7 @@ public final class AtomvetCalls {
             case BARRIER:
                 record(t, R_BARRIER, AtomvetHooks.share(t, object), place);
                 break;
-            case BARRIER_ACTION:
+            case ALL_ARRIVED:
             case PUBLISH:
             case PUBLISH_AND_OBSERVE:
             case COMPLETE:

@@ -27,6 +27,8 @@ public final class AtomvetHooks {
     private static final long NEXT_BASE = constant(1);
     private static final long OWNERS = constant(2);
     private static final int CUTOFF = (int) constant(3);
+    /** Hooks are called and do nothing, to measure what calling them costs. */
+    private static final boolean EMPTY = constant(4) != 0;
 
     /** The filter: where the index is in a key, and where the word for an address is. */
     private static final int INDEX_SHIFT = (int) constant(10);
@@ -106,6 +108,9 @@ public final class AtomvetHooks {
     }
 
     static T t() {
+        if (EMPTY) {
+            return null;
+        }
         Thread thread = Thread.currentThread();
         T t = THREADS[(int) U.getLong(thread, TID) & THREADS.length - 1];
         return t != null && t.thread == thread ? t : findThread(thread);
@@ -181,8 +186,15 @@ public final class AtomvetHooks {
         return U.getLong(o, place >>> 24 & 0xffff) == tag(Thread.currentThread());
     }
 
+    @DontInline
+    private static void nothing(int site) {}
+
     @ForceInline
     public static void read(Object o, int site) {
+        if (EMPTY) {
+            nothing(site);
+            return;
+        }
         long place = site(site);
         if (o != null && place >= 0 && !isOwn(o, place)) {
             readOther(o, site);
@@ -191,6 +203,10 @@ public final class AtomvetHooks {
 
     @ForceInline
     public static void write(Object o, int site) {
+        if (EMPTY) {
+            nothing(site);
+            return;
+        }
         long place = site(site);
         if (o != null && place >= 0 && !isOwn(o, place)) {
             writeOther(o, null, site);
@@ -199,6 +215,10 @@ public final class AtomvetHooks {
 
     @ForceInline
     public static void write(Object o, Object value, int site) {
+        if (EMPTY) {
+            nothing(site);
+            return;
+        }
         long place = site(site);
         if (o != null && place >= 0 && !isOwn(o, place)) {
             writeOther(o, value, site);
@@ -261,21 +281,25 @@ public final class AtomvetHooks {
 
     @ForceInline
     public static void readStatic(int site) {
-        if (site(site) >= 0) {
+        if (EMPTY) {
+            nothing(site);
+        } else if (site(site) >= 0) {
             readStaticField(site);
         }
     }
 
     @ForceInline
     public static void writeStatic(int site) {
-        if (site(site) >= 0) {
+        if (EMPTY) {
+            nothing(site);
+        } else if (site(site) >= 0) {
             writeStaticField(site);
         }
     }
 
     @DontInline
     public static void writeStatic(Object value, int site) {
-        if (value != null) {
+        if (value != null && !EMPTY) {
             publish(value);
         }
         writeStatic(site);
@@ -412,7 +436,7 @@ public final class AtomvetHooks {
 
     @DontInline
     public static void writeElement(Object[] array, int index, Object value, int site) {
-        if (array == null || index < 0 || index >= array.length) {
+        if (EMPTY || array == null || index < 0 || index >= array.length) {
             return;
         }
         long base = array(array);
@@ -433,6 +457,9 @@ public final class AtomvetHooks {
 
     @DontInline
     private static void readElement(Object array, long displacement, int bytes, int site) {
+        if (EMPTY) {
+            return;
+        }
         long base = array(array);
         if (base != 0) {
             readAt(base + displacement, bytes, site);
@@ -441,6 +468,9 @@ public final class AtomvetHooks {
 
     @DontInline
     private static void writeElement(Object array, long displacement, int bytes, int site) {
+        if (EMPTY) {
+            return;
+        }
         long base = array(array);
         if (base != 0) {
             writeAt(base + displacement, bytes, site);
@@ -488,6 +518,10 @@ public final class AtomvetHooks {
     /** After an access. */
     @ForceInline
     public static void accessed() {
+        if (EMPTY) {
+            nothing(0);
+            return;
+        }
         T t = THREADS[(int) U.getLong(Thread.currentThread(), TID) & THREADS.length - 1];
         if (t != null && t.holding != 0) {
             finish();
@@ -839,10 +873,6 @@ public final class AtomvetHooks {
                 tellBlocks(t);
                 join(keyOf(thread), site);
             }
-        } else if (isOfInterest(site, way)) {
-            long base = share(t, o);
-            tellBlocks(t);
-            called(base, site, way);
         }
     }
 
@@ -1341,8 +1371,6 @@ public final class AtomvetHooks {
         synchronise(-1, 0, 0);
         fork(-1, null, 0);
         join(-1, 0);
-        isOfInterest(0, ENTERS);
-        called(0, 0, ENTERS);
         announce(0, 0, 0);
         fieldOf(0);
         loaderOf(0);
@@ -1364,8 +1392,6 @@ public final class AtomvetHooks {
     private static native void synchronise(int what, long base, int site);
     private static native void fork(long thread, String name, int site);
     private static native void join(long thread, int site);
-    private static native boolean isOfInterest(int site, int way);
-    private static native void called(long base, int site, int way);
     private static native int describe(Class<?> type, int parent);
     private static native String[] fields(Class<?> type);
     private static native void announce(long base, int type, int isClass);
