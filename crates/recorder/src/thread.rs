@@ -280,6 +280,7 @@ impl Thread {
 
     fn be_index(&mut self, index: usize) {
         self.index = index as u32;
+        shadow::join_group(index);
         self.newest = LAST_KEYS[index].load(Ordering::Relaxed).max((index as u64) << INDEX_SHIFT);
         self.newest += STEP;
         self.key = self.newest;
@@ -320,6 +321,7 @@ impl Thread {
             return;
         }
         self.be_index(index);
+        self.bare_count = 0;
         THREADS[index].store(self, Ordering::Release);
         for i in 0..self.depth.min(FRAMES) {
             // SAFETY: the first `depth` frames are there.
