@@ -1,82 +1,27 @@
-//! Methods of the JDK whose calls synchronise, and what each call means.
+//! What threads do to each other: `Thread.start` and `join`. (What the rest of the JDK does is in `juc.rs`.)
 //!
 //! The methods get hooks where they begin, where they return and where they throw (`Wanted::call`), and nothing else. What
-//! a call means is told by its `Call`; the object it is called on has a base like every shared object.
+//! a call means the hook class knows.
 
-use crate::ring::Kind;
-
-/// What a call means.
+/// What a call means. The hook class has the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     /// Starts the thread.
-    Fork,
+    Fork = 1,
     /// Waits for its end.
-    Join,
-    /// Records something when it begins.
-    Before(Kind),
-    /// Records something when it returns.
-    After(Kind),
-    /// Records something when it returns true, or an object.
-    IfTrue(Kind),
-}
-
-/// How a call is begun or left, as the hook class says it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    Enters,
-    Returns,
-    ReturnsNo,
-    ReturnsYes,
-    Throws,
-}
-
-impl Way {
-    pub(crate) fn from_number(number: i32) -> Way {
-        match number {
-            0 => Way::Enters,
-            1 => Way::Returns,
-            2 => Way::ReturnsNo,
-            3 => Way::ReturnsYes,
-            _ => Way::Throws,
-        }
-    }
+    Join = 2,
 }
 
 impl Call {
-    /// What is recorded, if anything.
-    pub(crate) fn record(self, way: Way) -> Option<Kind> {
-        match (self, way) {
-            (Call::Before(kind), Way::Enters) => Some(kind),
-            (Call::After(kind), Way::Returns | Way::ReturnsNo | Way::ReturnsYes) => Some(kind),
-            (Call::IfTrue(kind), Way::ReturnsYes) => Some(kind),
-            _ => None,
-        }
-    }
-
-    /// Numbers that the hook class knows are 1 and 2; the others are indexes of [`CALLS`], and 3.
+    /// The word of its site.
     pub(crate) fn number(self) -> i64 {
-        match self {
-            Call::Fork => 1,
-            Call::Join => 2,
-            _ => CALLS.iter().position(|(.., call)| *call == self).map_or(-1, |at| at as i64 + 3),
-        }
-    }
-
-    pub(crate) fn from_number(number: i64) -> Option<Call> {
-        CALLS.get(usize::try_from(number - 3).ok()?).map(|(.., call)| *call)
+        self as i64
     }
 }
 
 /// Class, method, descriptor (empty for any), and what a call of it means.
-pub(crate) const CALLS: &[(&str, &str, &str, Call)] = &[
-    ("java/lang/Thread", "start", "", Call::Fork),
-    ("java/lang/Thread", "join", "(J)V", Call::Join),
-    (REENTRANT_LOCK, "lock", "()V", Call::After(Kind::Acquire)),
-    (REENTRANT_LOCK, "lockInterruptibly", "()V", Call::After(Kind::Acquire)),
-    (REENTRANT_LOCK, "tryLock", "", Call::IfTrue(Kind::Acquire)),
-    (REENTRANT_LOCK, "unlock", "()V", Call::Before(Kind::Release)),
-];
-const REENTRANT_LOCK: &str = "java/util/concurrent/locks/ReentrantLock";
+pub(crate) const CALLS: &[(&str, &str, &str, Call)] =
+    &[("java/lang/Thread", "start", "", Call::Fork), ("java/lang/Thread", "join", "(J)V", Call::Join)];
 
 /// Whether calls of some method of this class are watched.
 pub(crate) fn concerns(class: &[u8]) -> bool {

@@ -19,6 +19,7 @@ mod calls;
 mod facts;
 mod host;
 mod jni;
+mod juc;
 mod load;
 mod names;
 mod natives;

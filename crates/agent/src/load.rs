@@ -25,8 +25,11 @@ static HOOK_CLASSES: &[(&CStr, &[u8])] = &[
     (c"java/lang/AtomvetHooks$Shared", include_bytes!("hooks/AtomvetHooks$Shared.class")),
     (c"java/lang/AtomvetHooks$About$1", include_bytes!("hooks/AtomvetHooks$About$1.class")),
     (c"java/lang/AtomvetHooks$About", include_bytes!("hooks/AtomvetHooks$About.class")),
+    (c"java/lang/AtomvetCalls", include_bytes!("hooks/AtomvetCalls.class")),
+    (c"java/lang/AtomvetCalls$Call", include_bytes!("hooks/AtomvetCalls$Call.class")),
+    (c"java/lang/AtomvetCalls$Keys", include_bytes!("hooks/AtomvetCalls$Keys.class")),
+    (c"java/lang/AtomvetCalls$Fields", include_bytes!("hooks/AtomvetCalls$Fields.class")),
 ];
-const HOOK_CLASS: &str = "java/lang/AtomvetHooks";
 
 const VM_INIT: i32 = 50;
 const THREAD_END: i32 = 53;
@@ -197,7 +200,7 @@ extern "system" fn class_file_load(
     let facts = Facts::read(file);
     let source = source_file(facts.source.as_deref(), name);
     let mut plan = ClassPlan::new(env, treatment, loader, &source, numbered, facts);
-    let options = atomvet_jvm::Options { hook_class: HOOK_CLASS, order: Order::Around };
+    let options = atomvet_jvm::Options { hook_class: treatment.hook_class(), order: Order::Around };
     match rewrite(file, options, &mut plan) {
         Ok(Rewritten { bytes: new, left_alone, .. }) => {
             plan.publish();

@@ -11,7 +11,6 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::calls::{Call, Way};
 use crate::jni::{self, Env, Object};
 use crate::ring::{Block, Kind, LOW};
 use crate::shadow::{self, Access};
@@ -47,12 +46,6 @@ pub(crate) fn set_site(site: u32, word: i64) -> bool {
     // SAFETY: inside the reserved memory.
     unsafe { words.add(site as usize).write_volatile(word) };
     true
-}
-
-fn site_word(site: i32) -> i64 {
-    let words = SITE_WORDS.load(Ordering::Acquire);
-    // SAFETY: numbers of sites are given out by `plan`, and inside the reserved memory.
-    unsafe { words.add(site as usize).read_volatile() }
 }
 
 /// A lock that is held across an access.
@@ -234,8 +227,7 @@ extern "system" fn access(
     if bytes == 0 {
         return 0;
     }
-    let stripe = &STRIPE_LOCKS[(address as usize >> 3) % STRIPES];
-    let held = stripe.take();
+    let held = hold(address);
     let size = bytes.count_ones() as usize;
     let access = if writes != 0 { Access::Write } else { Access::Read };
     if let Some(thread) = thread::current()
@@ -244,7 +236,13 @@ extern "system" fn access(
         thread.seen += 1;
         shadow::uncovered(access, address as usize, size, site as usize);
     }
-    if held { &raw const stripe.0 as i64 } else { 0 }
+    held
+}
+
+/// Holds the stripe of an address; 0 if it cannot be had.
+pub(crate) fn hold(address: i64) -> i64 {
+    let stripe = &STRIPE_LOCKS[(address as usize >> 3) % STRIPES];
+    if stripe.take() { &raw const stripe.0 as i64 } else { 0 }
 }
 
 /// Blocks that were entered since the recorder was last told: their sites are at `memory`.
@@ -267,21 +265,25 @@ extern "system" fn leave(_: Env, _: Object, depth: i32) {
 }
 
 /// Records something about an object that synchronises.
-fn record(kind: Kind, operand: u64, site: i32) {
+pub(crate) fn record(kind: Kind, operand: u64, site: i32) {
     let Some(thread) = thread::current() else { return };
     if thread.busy != 0 {
         return;
     }
     thread.busy = 1;
-    use Kind::{Acquire, AcquireShared, Barrier, Join, Observe, Release, Take, Wait};
+    use Kind::{Acquire, AcquireShared, Barrier, Fork, Join, Observe, Post, Publish, Take, Wait};
+    use Kind::{Release, ReleaseExclusive};
     if matches!(kind, Acquire | AcquireShared | Barrier | Join | Observe | Take | Wait) {
         shadow::record_bare(thread);
         thread.receive();
+    } else if matches!(kind, Fork | Post | Publish) {
+        // What no lock protects may be protected by this: others come after it, and after the accesses before it.
+        shadow::record_bare(thread);
     }
     stream::record(thread, kind, 0, operand, site as usize);
     match kind {
         Acquire | AcquireShared => thread.locks += 1,
-        Release => thread.locks = thread.locks.saturating_sub(1),
+        Release | ReleaseExclusive => thread.locks = thread.locks.saturating_sub(1),
         _ => {}
     }
     thread.busy = 0;
@@ -330,30 +332,21 @@ pub(crate) fn thread_ends() {
     thread.end();
 }
 
-#[unsafe(export_name = "Java_java_lang_AtomvetHooks_isOfInterest")]
-extern "system" fn is_of_interest(_: Env, _: Object, site: i32, way: i32) -> u8 {
-    let call = Call::from_number(site_word(site));
-    u8::from(call.is_some_and(|call| call.record(Way::from_number(way)).is_some()))
-}
-
-#[unsafe(export_name = "Java_java_lang_AtomvetHooks_called")]
-extern "system" fn called(_: Env, _: Object, base: i64, site: i32, way: i32) {
-    let kind = Call::from_number(site_word(site)).and_then(|call| call.record(Way::from_number(way)));
-    if let Some(kind) = kind {
-        record(kind, base as u64, site);
-    }
-}
-
 /// Gives a class a number.
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_describe")]
 extern "system" fn describe(_: Env, _: Object, class: Object, parent: i32) -> i32 {
-    static NEXT: AtomicU32 = AtomicU32::new(1);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let number = next_class();
     match names::type_name(&jni::class_signature(vm::ti(), class)) {
         (name, Some(shift)) => names::write(&format!("a {number} {shift} {name}\n")),
         (name, None) => names::write(&format!("c {number} {parent} {name}\n")),
     }
-    number as i32
+    number
+}
+
+/// A number for a class.
+pub(crate) fn next_class() -> i32 {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed) as i32
 }
 
 /// The fields that a class declares: name, descriptor and modifiers of each.

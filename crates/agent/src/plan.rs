@@ -14,7 +14,7 @@ use atomvet_jvm::{ClassShape, FieldKind, MemberRef, Method, Plan, Site, Wanted, 
 use crate::calls::{self, Call};
 use crate::facts::{Annotation, Facts};
 use crate::jni::{self, Env, Object};
-use crate::{names, natives, vm};
+use crate::{juc, names, natives, vm};
 
 /// What is done with a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,18 @@ pub(crate) enum Treatment {
     Everything,
     /// Only calls that synchronise.
     Calls,
+    /// Only calls that `juc.rs` knows.
+    Library,
+}
+
+impl Treatment {
+    /// The class whose hooks are called.
+    pub(crate) fn hook_class(self) -> &'static str {
+        match self {
+            Treatment::Everything | Treatment::Calls => "java/lang/AtomvetHooks",
+            Treatment::Library => "java/lang/AtomvetCalls",
+        }
+    }
 }
 
 /// Whose a class is.
@@ -80,7 +92,8 @@ pub(crate) fn treatment(class: &[u8], owner: Owner) -> Option<Treatment> {
             Some(Treatment::Everything)
         }
         Owner::Jdk if options.includes(class) && !starts(NEVER) => Some(Treatment::Everything),
-        Owner::Jdk => calls::concerns(class).then_some(Treatment::Calls),
+        Owner::Jdk if calls::concerns(class) => Some(Treatment::Calls),
+        Owner::Jdk => juc::is_watched(class).then_some(Treatment::Library),
     }
 }
 
@@ -249,6 +262,11 @@ impl Plan for ClassPlan {
             let call = calls::meaning(method.class, method.name, method.descriptor).is_some();
             return Wanted { call, ..Wanted::default() };
         }
+        if self.treatment == Treatment::Library {
+            let call = juc::meaning(method.class, method.name, false).is_some();
+            let monitors = method.class.starts_with(b"java/util/Collections$");
+            return Wanted { call, argument: call, monitors: call && monitors, ..Wanted::default() };
+        }
         self.is_excepted =
             self.facts.annotation(method.name, method.descriptor) == Some(Annotation::NotAtomic);
         self.in_block = match self.facts.annotation(method.name, method.descriptor) {
@@ -256,7 +274,7 @@ impl Plan for ClassPlan {
             Some(Annotation::NotAtomic) => false,
             None => is_block(method),
         };
-        Wanted { block: self.in_block, call: false, argument: false, calls: false, ..Wanted::ALL }
+        Wanted { block: self.in_block, call: false, argument: false, ..Wanted::ALL }
     }
 
     fn added_field(&mut self, class: &ClassShape<'_>) -> Option<&'static [u8]> {
@@ -280,6 +298,16 @@ impl Plan for ClassPlan {
     }
 
     fn site(&mut self, site: &Site<'_>) -> Option<u32> {
+        let of_library = match (site.what, self.treatment) {
+            (What::Calling(method), _) => Some(juc::calling(method.owner, method.name)?),
+            (What::Call, Treatment::Library) => {
+                let is_synchronized = site.method.access & ACC_SYNCHRONIZED != 0;
+                Some(juc::meaning(site.method.class, site.method.name, is_synchronized)?)
+            }
+            (What::Acquire, Treatment::Library) => Some(0),
+            (_, Treatment::Library) => return None,
+            _ => None,
+        };
         let field = match site.what {
             What::Read(field) | What::Write(field) => self.field(&field.reference),
             _ => NO_FIELD,
@@ -288,6 +316,7 @@ impl Plan for ClassPlan {
         let line = site.line.unwrap_or(0);
         let method = || format!("{}.{}", names::class_name(site.method.class), names::text(site.method.name));
         let (word, block) = match site.what {
+            _ if of_library.is_some() => (of_library.unwrap_or(0), None),
             What::Block => (0, Some(method())),
             What::Acquire if !self.in_block && !self.is_excepted => (2, Some(method() + " synchronized")),
             What::Call => {

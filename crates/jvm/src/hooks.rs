@@ -13,7 +13,7 @@
 //! | when a synchronized method begins, and at each way out | `enterSynchronized(Object, int)`, `exitSynchronized(int)` |
 //! | when a block begins, and at each way out | `enter(int)`, `exit(int)` |
 //! | when a call is watched: when it begins, with the object or the first argument of a static method | `enterCall(Object, int)` |
-//! | the same with the first argument, if that is asked for | `enterCall(Object, Object, int)`, `enterCall(Object, int, int)` |
+//! | the same with the first argument, if that is asked for | `enterCall(Object, Object, int)`, `enterCall(Object, int, int)`; and `exitCall(long, int)` |
 //! | when it returns, with a reference or a truth value that it returns | `exitCall(int)`, `exitCall(Object, int)`, `exitCall(boolean, int)` |
 //! | when it throws | `throwCall(int)` |
 //! | when `clone` of a superclass has returned a copy | `cloned(Object)` |
@@ -78,11 +78,12 @@ pub(crate) const THROW_CALL: Hook = hook("throwCall", "(I)V");
 pub(crate) const CLONED: Hook = hook("cloned", "(Ljava/lang/Object;)V");
 
 /// What is called when a watched method returns, and how many slots of its result that takes.
-pub(crate) fn exit_call(descriptor: &[u8]) -> (Hook, u16) {
+pub(crate) fn exit_call(descriptor: &[u8], details: bool) -> (Hook, u16) {
     let result = descriptor.iter().rposition(|&byte| byte == b')').and_then(|end| descriptor.get(end + 1));
     match result {
         Some(b'L' | b'[') => (hook("exitCall", "(Ljava/lang/Object;I)V"), 1),
         Some(b'Z') => (hook("exitCall", "(ZI)V"), 1),
+        Some(b'J') if details => (hook("exitCall", "(JI)V"), 2),
         _ => (hook("exitCall", "(I)V"), 0),
     }
 }

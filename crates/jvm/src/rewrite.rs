@@ -373,9 +373,11 @@ impl BodyWriter<'_, '_> {
         }
         let entry = self.emitter.take();
         if let Some(site) = call {
-            let (hook, result_slots) = hooks::exit_call(self.method.descriptor);
-            if result_slots > 0 {
-                self.emitter.out.push(DUP);
+            let (hook, result_slots) = hooks::exit_call(self.method.descriptor, wanted.argument);
+            match result_slots {
+                0 => {}
+                1 => self.emitter.out.push(DUP),
+                _ => self.emitter.out.push(DUP2),
             }
             self.emitter.call(hook, result_slots, site)?;
         }

@@ -51,7 +51,8 @@ pub struct Wanted {
     pub block: bool,
     /// The same with what it is called on and what it returns; not for constructors.
     pub call: bool,
-    /// With `call`, and not for static methods: the first argument as well, if it is a reference or an int.
+    /// With `call`, and not for static methods: the first argument as well, if it is a reference or an int,
+    /// and the result if it is a long.
     pub argument: bool,
     /// Before it calls other methods.
     pub calls: bool,

@@ -175,4 +175,6 @@ kinds! {
     /// An object of a JVM's is at this address from now on; `block` says of which class (lower half), and whether it is
     /// that class itself (upper half).
     Object,
+    /// A lock that is held exclusively is given back, whether or not it is also held shared.
+    ReleaseExclusive,
 }

@@ -1,9 +1,9 @@
 // expect: violated StampedReaderBad$Point.distance
 //
-// An optimistic read of a stamped lock that is not validated.
+// The read lock of a stamped lock, taken twice.
 //
-//   T1: [ r(x)              r(y) ]
-//   T2:       [ w(x) w(y) ]
+//   T1: [ read lock r(x) unlock                                       read lock r(y) unlock ]
+//   T2:                          [ write lock w(x) w(y) unlock ]
 import atomvet.steps.Steps;
 import java.util.concurrent.locks.StampedLock;
 
@@ -21,9 +21,13 @@ public class StampedReaderBad {
         }
 
         int distance() {
-            int seenX = x; // begins
+            long stamp = lock.readLock(); // begins
+            int seenX = x;
+            lock.unlockRead(stamp);
             Steps.interlude();
+            stamp = lock.readLock(); // returns
             int seenY = y; // returns
+            lock.unlock(stamp);
             return seenX * seenX + seenY * seenY;
         }
     }

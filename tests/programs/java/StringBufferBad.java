@@ -1,4 +1,3 @@
-// expect: violated java.lang.StringBuffer.append
 // expect: violated java.lang.AbstractStringBuilder.append
 // options: --include java.lang.StringBuffer --include java.lang.AbstractStringBuilder
 //
@@ -9,7 +8,7 @@ public class StringBufferBad {
     static volatile boolean torn;
 
     static class Pair {
-        final StringBuffer source = new StringBuffer();
+        final StringBuffer source = new StringBuffer("01");
 
         int copy() {
             StringBuffer target = new StringBuffer();
@@ -18,8 +17,13 @@ public class StringBufferBad {
         }
 
         void change() {
-            source.setLength(0);
-            source.append("0123456789");
+            synchronized (source) {
+                if (source.length() > 2) {
+                    source.setLength(2);
+                } else {
+                    source.append("23456789");
+                }
+            }
         }
     }
 

@@ -17,8 +17,8 @@ public class VectorCopyBad {
             elements = new Object[4];
         }
 
-        Vec(Vec other) {
-            size = other.size(); // begins
+        Vec(Vec other) { // begins
+            size = other.size();
             Steps.interlude();
             elements = other.toArray(size);
         }

@@ -56,7 +56,7 @@ public final class AtomvetHooks {
     private static final long HASH_BITS = hashBits();
 
     /** How an element of an array is laid out: 8 bytes each, but for small ones. */
-    private static final int HEADER = 16;
+    static final int HEADER = 16;
 
     private AtomvetHooks() {}
 
@@ -86,6 +86,9 @@ public final class AtomvetHooks {
         int calls;
         Object[] callObjects = new Object[16];
         int[] callSites = new int[16];
+        /** Where a method is about to be called that may be watched; the innermost watched call. See AtomvetCalls. */
+        int calling;
+        AtomvetCalls.Call call;
 
         T(Thread thread, long tag, long recorder) {
             this.thread = thread;
@@ -104,7 +107,7 @@ public final class AtomvetHooks {
         return U.getLong(thread, TID) << 2 | 3;
     }
 
-    private static T t() {
+    static T t() {
         if (EMPTY) {
             return null;
         }
@@ -170,7 +173,7 @@ public final class AtomvetHooks {
     // Accesses. A site's word: 0 until it is known, negative if there is nothing to do there, else for a static field
     // its address, for others the displacement (24 bits), where the object's number is (16 bits), and the bytes (8 bits).
 
-    private static long site(int site) {
+    static long site(int site) {
         return U.getLong(SITES + ((long) site << 3));
     }
 
@@ -534,7 +537,7 @@ public final class AtomvetHooks {
     }
 
     /** The access under way is over, or threw. */
-    private static void finish(T t) {
+    static void finish(T t) {
         long stripe = t.holding;
         if (stripe != 0) {
             t.holding = 0;
@@ -640,7 +643,7 @@ public final class AtomvetHooks {
         return depth;
     }
 
-    private static void tellBlocks(T t) {
+    static void tellBlocks(T t) {
         int depth = t.depth;
         if (t.known != depth) {
             tell(t.blocks, Math.min(t.known, DEPTH), Math.min(depth, DEPTH));
@@ -798,6 +801,14 @@ public final class AtomvetHooks {
         }
     }
 
+    /** A method is about to be called that may be watched. */
+    public static void calling(int site) {
+        T t = t();
+        if (t != null) {
+            t.calling = site;
+        }
+    }
+
     public static void exitCall(int site) {
         leaveCall(site, RETURNS);
     }
@@ -862,10 +873,6 @@ public final class AtomvetHooks {
                 tellBlocks(t);
                 join(keyOf(thread), site);
             }
-        } else if (isOfInterest(site, way)) {
-            long base = share(t, o);
-            tellBlocks(t);
-            called(base, site, way);
         }
     }
 
@@ -893,7 +900,7 @@ public final class AtomvetHooks {
         }
     }
 
-    private static long offset(Class<?> owner, String field) {
+    static long offset(Class<?> owner, String field) {
         try {
             return U.objectFieldOffset(owner, field);
         } catch (InternalError none) {
@@ -1020,12 +1027,46 @@ public final class AtomvetHooks {
         }
     }
 
+    // For AtomvetCalls, whose calls are busy themselves.
+
+    /** The base of an object of the JDK, or 0 if it is this thread's own. */
+    static long baseUnlessOwn(T t, Object o) {
+        boolean wasBusy = t.busy;
+        t.busy = false;
+        try {
+            return array(o);
+        } finally {
+            t.busy = wasBusy;
+        }
+    }
+
+    static void publishBusily(T t, Object o) {
+        boolean wasBusy = t.busy;
+        t.busy = false;
+        try {
+            publish(o);
+        } finally {
+            t.busy = wasBusy;
+        }
+    }
+
+    static boolean isShared(Object o) {
+        return Shared.find(o, System.identityHashCode(o)) != 0;
+    }
+
+    /** A variable that is no object's, with a name as if it were one of this class. */
+    static long newVariable(int type) {
+        long address = U.getAndAddLong(null, NEXT_BASE, 16);
+        announce(address, type, 0);
+        return address;
+    }
+
     /** How many objects are followed from one that is published. */
     private static final int REACH = 1 << 18;
 
     /** Shares an object and what can be reached from it through references of application classes and arrays. */
     @DontInline
-    private static long share(T t, Object first) {
+    static long share(T t, Object first) {
         boolean wasBusy = t.busy;
         t.busy = true;
         try {
@@ -1330,8 +1371,6 @@ public final class AtomvetHooks {
         synchronise(-1, 0, 0);
         fork(-1, null, 0);
         join(-1, 0);
-        isOfInterest(0, ENTERS);
-        called(0, 0, ENTERS);
         announce(0, 0, 0);
         fieldOf(0);
         loaderOf(0);
@@ -1353,8 +1392,6 @@ public final class AtomvetHooks {
     private static native void synchronise(int what, long base, int site);
     private static native void fork(long thread, String name, int site);
     private static native void join(long thread, int site);
-    private static native boolean isOfInterest(int site, int way);
-    private static native void called(long base, int site, int way);
     private static native int describe(Class<?> type, int parent);
     private static native String[] fields(Class<?> type);
     private static native void announce(long base, int type, int isClass);

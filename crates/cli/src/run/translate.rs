@@ -379,6 +379,7 @@ impl Translator {
                 let lock = self.lock(operand);
                 return put(Op::Release(lock, self.mode(lock, thread)));
             }
+            Kind::ReleaseExclusive => return put(Op::Release(self.lock(operand), Mode::Exclusive)),
             Kind::Wait => {
                 self.count_split(record.thread);
                 return put(Op::Wait(self.lock(operand)));
@@ -487,12 +488,16 @@ impl Translator {
             names.barriers.intern(&format!("waits of {thread}"))
         });
         events.push(Event { thread, op: Op::Barrier(barrier), site });
-        let semaphore = self.semaphores.entry(record.operand).or_default();
+        let Some(semaphore) = self.semaphores.get_mut(&record.operand) else { return };
         if semaphore.initial > 0 {
             semaphore.initial -= 1;
         } else if let Some(variable) = semaphore.posts.pop_front() {
             events.push(Event { thread, op: Op::Read(variable), site });
             self.spare.push(variable);
+        }
+        if semaphore.initial == 0 && semaphore.posts.is_empty() {
+            // A JVM has one for every task and every element of a queue.
+            self.semaphores.remove(&record.operand);
         }
     }
 

@@ -16,6 +16,10 @@ public class Calls {
         return size == 0 ? null : new int[size];
     }
 
+    long stamp() {
+        return 77;
+    }
+
     int twice(int number) {
         return 2 * number;
     }
@@ -27,7 +31,7 @@ public class Calls {
     public static void main(String[] arguments) {
         Calls calls = new Calls();
         System.out.println(calls.tryLock(3) + " " + calls.tryLock(4) + " " + (calls.self() == calls));
-        System.out.println(calls.twice(21));
+        System.out.println(calls.twice(21) + calls.stamp());
         System.out.println(number(calls, 5) + " " + array(0) + " " + array(-0 + 2).length);
         try {
             calls.fails("why");

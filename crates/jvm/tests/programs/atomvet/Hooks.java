@@ -227,6 +227,11 @@ public final class Hooks {
         count("exitCallWith" + result);
     }
 
+    public static void exitCall(long result, int site) {
+        leave(site);
+        count("exitCallWith" + result);
+    }
+
     public static void throwCall(int site) {
         leave(site);
         count("throwCall");

@@ -1,0 +1,424 @@
+//! `java.util.concurrent`, and the JDK's synchronized collections, as what they guarantee.
+//!
+//! The methods in this table are watched where they are, in the JDK, whoever calls them through whatever interface. What
+//! these classes do inside (locks of queues, compare-and-set loops of maps) is not the program's business and is never
+//! recorded: their other methods have no hooks.
+//!
+//! Most of them the JDK uses for itself, too: a `PrintStream` has a lock, a `Random` an atomic seed. To take those for the
+//! program's would order what it does not order, and blame blocks for it. So where a row says [`Who::Program`], a call
+//! counts only if the program made it: before each call in application code of a method with a name in this table stands a
+//! hook (`calling`), which leaves the place with the thread, and the first watched method of that name takes it. That
+//! also gives the records the program's own lines. What is handed over by identity (a task, a future) is exact whoever
+//! does it: [`Who::Anybody`].
+//!
+//! What an [`Action`] does stands in `hooks/AtomvetCalls.java`, which has the same numbers.
+
+use std::sync::OnceLock;
+
+use crate::jni::{self, Env, Object};
+use crate::ring::Kind;
+use crate::shadow::{self, Access, Need};
+use crate::{names, natives, stream, thread, vm};
+
+/// Whose calls count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Who {
+    /// Only those that stand in application code.
+    Program,
+    /// The same, and the object is guarded by its monitor: what is done to it is recorded inside.
+    ProgramWithMonitor,
+    /// All.
+    Anybody,
+}
+
+/// What a call means. "Enters" and "returns" say when something is recorded: what a thread gives to others before the call does
+/// anything, what it gets from others when it is over.
+#[repr(u8)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Action {
+    /// Returns: an exclusive lock is held. With a truth value or a stamp, only if it is not false or 0.
+    Lock = 1,
+    /// Enters: it is given back.
+    Unlock = 2,
+    /// Returns: a shared lock is held, as above.
+    LockShared = 3,
+    /// Enters: it is given back.
+    UnlockShared = 4,
+    /// Enters: a lock with stamps is given back, in the mode in which it is held.
+    UnlockStamped = 5,
+    /// Enters: the lock of a condition is given back until the thread goes on.
+    Await = 6,
+    /// Enters: arrives at a barrier. Returns: knows what its action did.
+    Barrier = 7,
+    /// Enters: what a barrier does when all are there is done.
+    AllArrived = 8,
+    /// Enters: makes known what the thread did.
+    Publish = 9,
+    /// Returns: has waited for what others made known. With a truth value only if it is true.
+    Observe = 10,
+    /// Both: a phaser's arrival that waits for the others.
+    PublishAndObserve = 11,
+    /// Enters: permits of a semaphore, as many as the argument says.
+    Release = 12,
+    /// Returns: the same, as above.
+    Acquire = 13,
+    /// Enters: the argument is handed over to whoever gets it from this queue.
+    Put = 14,
+    /// Returns: got the result from this queue, unless it is null.
+    Take = 15,
+    /// Both: gives the argument, gets the result.
+    Exchange = 16,
+    /// Enters: the argument is a task that somebody will run.
+    Submit = 17,
+    /// Returns: the result is a task that this thread will run.
+    GetTask = 18,
+    /// Enters: this worker's first task begins.
+    FirstTask = 19,
+    /// Enters: this task begins. Returns: it is done.
+    RunTask = 20,
+    /// Enters: this future is about to have its result.
+    Complete = 21,
+    /// Returns: has waited for this future's result.
+    Join = 22,
+    /// Enters: this completion uses the results of its sources.
+    Fire = 23,
+    /// Enters: lets the argument, a thread, go on.
+    Unpark = 24,
+    /// Returns: was let go on.
+    Park = 25,
+    /// Enters: something will depend on this future's result, which is known if it is there already.
+    Depend = 26,
+    /// A variable is read, between enter and return.
+    Read = 32,
+    /// It is written.
+    Write = 33,
+    /// It is exchanged.
+    Update = 34,
+    /// It is exchanged if the result is true, otherwise read.
+    UpdateIf = 35,
+    /// Something is added.
+    Add = 36,
+    /// Exchanged by a function of the program's, so nothing can be held meanwhile.
+    UpdateBy = 37,
+    /// The element of an array of atomics that the argument numbers is read, …
+    ReadElement = 38,
+    /// … written, …
+    WriteElement = 39,
+    /// … exchanged, …
+    UpdateElement = 40,
+    /// … exchanged if the result is true, otherwise read, …
+    UpdateElementIf = 41,
+    /// … added to.
+    AddElement = 42,
+    /// The entry of a map that the argument is the key of is read, …
+    ReadKey = 43,
+    /// … written, …
+    WriteKey = 44,
+    /// … exchanged, …
+    UpdateKey = 45,
+    /// … exchanged if the result is null, otherwise read, …
+    UpdateKeyIfNull = 46,
+    /// … exchanged by a function of the program's: read, unless [`Action::KeyChanged`] happens meanwhile.
+    UpdateKeyBy = 47,
+    /// Inside of such a call: the map changes.
+    KeyChanged = 48,
+}
+
+use Action::*;
+
+type Row = (&'static str, Who, &'static [(Action, &'static str)]);
+
+macro_rules! juc {
+    ($name:literal) => {
+        concat!("java/util/concurrent/", $name)
+    };
+}
+
+const QUEUE: &[(Action, &str)] = &[
+    (Put, "put offer add transfer tryTransfer offerLast addLast putLast offerFirst addFirst putFirst push"),
+    (Take, "take poll remove takeFirst takeLast pollFirst pollLast removeFirst removeLast pop"),
+];
+const MAP: &[(Action, &str)] = &[
+    (ReadKey, "get containsKey getOrDefault"),
+    (WriteKey, "put"),
+    (UpdateKey, "remove replace"),
+    (UpdateKeyIfNull, "putIfAbsent"),
+    (UpdateKeyBy, "computeIfAbsent computeIfPresent compute merge"),
+    (KeyChanged, "addCount"),
+];
+const SYNCHRONIZED_MAP: &[(Action, &str)] = &[
+    (ReadKey, "get containsKey getOrDefault"),
+    (WriteKey, "put"),
+    (UpdateKey, "remove replace putIfAbsent computeIfAbsent computeIfPresent compute merge"),
+];
+const NUMBER: &[(Action, &str)] = &[
+    (Read, "get getPlain getOpaque getAcquire intValue longValue floatValue doubleValue"),
+    (Write, "set lazySet setPlain setOpaque setRelease"),
+    (Update, "getAndSet compareAndExchange compareAndExchangeAcquire compareAndExchangeRelease"),
+    (
+        UpdateIf,
+        "compareAndSet weakCompareAndSet weakCompareAndSetPlain weakCompareAndSetVolatile weakCompareAndSetAcquire weakCompareAndSetRelease",
+    ),
+    (Add, "getAndAdd addAndGet getAndIncrement incrementAndGet getAndDecrement decrementAndGet"),
+    (UpdateBy, "getAndUpdate updateAndGet getAndAccumulate accumulateAndGet"),
+];
+const NUMBERS: &[(Action, &str)] = &[
+    (ReadElement, "get getPlain getOpaque getAcquire"),
+    (WriteElement, "set lazySet setPlain setOpaque setRelease"),
+    (
+        UpdateElement,
+        "getAndSet compareAndExchange compareAndExchangeAcquire compareAndExchangeRelease getAndUpdate updateAndGet getAndAccumulate accumulateAndGet",
+    ),
+    (
+        UpdateElementIf,
+        "compareAndSet weakCompareAndSet weakCompareAndSetPlain weakCompareAndSetVolatile weakCompareAndSetAcquire weakCompareAndSetRelease",
+    ),
+    (AddElement, "getAndAdd addAndGet getAndIncrement incrementAndGet getAndDecrement decrementAndGet"),
+];
+const ADDER: &[(Action, &str)] = &[
+    (Add, "add increment decrement"),
+    (Read, "sum sumThenReset intValue longValue doubleValue"),
+    (Write, "reset"),
+];
+const COLLECTION: &[(Action, &str)] = &[
+    (
+        Read,
+        "size isEmpty contains containsAll toArray get indexOf lastIndexOf hashCode equals toString elementAt firstElement lastElement peek empty search copyInto capacity",
+    ),
+    (
+        Write,
+        "add addAll remove removeAll removeIf retainAll clear set addElement removeElement removeElementAt removeAllElements insertElementAt setElementAt setSize push pop sort replaceAll",
+    ),
+];
+const TEXT: &[(Action, &str)] = &[
+    (Read, "length charAt codePointAt substring subSequence indexOf lastIndexOf toString compareTo getChars"),
+    (Write, "append insert delete deleteCharAt replace reverse setLength setCharAt appendCodePoint"),
+];
+
+/// Every watched class of the JDK with its methods, of all descriptors.
+#[rustfmt::skip]
+const TABLE: &[Row] = &[
+    (juc!("locks/ReentrantLock"), Who::Program, &[(Lock, "lock lockInterruptibly tryLock"), (Unlock, "unlock")]),
+    (juc!("locks/ReentrantReadWriteLock$WriteLock"), Who::Program, &[(Lock, "lock lockInterruptibly tryLock"), (Unlock, "unlock")]),
+    (juc!("locks/ReentrantReadWriteLock$ReadLock"), Who::Program, &[(LockShared, "lock lockInterruptibly tryLock"), (UnlockShared, "unlock")]),
+    (juc!("locks/StampedLock"), Who::Program, &[
+        (Lock, "writeLock tryWriteLock writeLockInterruptibly"), (Unlock, "unlockWrite tryUnlockWrite"),
+        (LockShared, "readLock tryReadLock readLockInterruptibly"), (UnlockShared, "unlockRead tryUnlockRead"),
+        (UnlockStamped, "unlock"),
+    ]),
+    (juc!("locks/StampedLock$WriteLockView"), Who::Program, &[(Lock, "lock lockInterruptibly tryLock"), (Unlock, "unlock")]),
+    (juc!("locks/StampedLock$ReadLockView"), Who::Program, &[(LockShared, "lock lockInterruptibly tryLock"), (UnlockShared, "unlock")]),
+    (juc!("locks/AbstractQueuedSynchronizer$ConditionObject"), Who::Program, &[(Await, "await awaitNanos awaitUntil awaitUninterruptibly")]),
+    (juc!("locks/LockSupport"), Who::Program, &[(Unpark, "unpark"), (Park, "park parkNanos parkUntil")]),
+    (juc!("CyclicBarrier"), Who::Anybody, &[(Barrier, "await"), (AllArrived, "nextGeneration")]),
+    (juc!("CountDownLatch"), Who::Anybody, &[(Publish, "countDown"), (Observe, "await")]),
+    (juc!("Phaser"), Who::Anybody, &[(Publish, "arrive arriveAndDeregister"), (Observe, "awaitAdvance awaitAdvanceInterruptibly"), (PublishAndObserve, "arriveAndAwaitAdvance")]),
+    (juc!("Semaphore"), Who::Anybody, &[(Release, "release"), (Acquire, "acquire acquireUninterruptibly tryAcquire")]),
+    (juc!("Exchanger"), Who::Anybody, &[(Exchange, "exchange")]),
+    (juc!("ThreadPoolExecutor"), Who::Anybody, &[(Submit, "execute"), (GetTask, "getTask")]),
+    (juc!("ThreadPoolExecutor$Worker"), Who::Anybody, &[(FirstTask, "run")]),
+    (juc!("ScheduledThreadPoolExecutor"), Who::Anybody, &[(Submit, "delayedExecute reExecutePeriodic")]),
+    (juc!("FutureTask"), Who::Anybody, &[(Complete, "set setException cancel"), (Join, "get resultNow")]),
+    (juc!("ForkJoinPool$WorkQueue"), Who::Anybody, &[(Submit, "push lockedPush")]),
+    (juc!("ForkJoinTask"), Who::Anybody, &[(RunTask, "doExec"), (Join, "join get invoke quietlyJoin quietlyInvoke")]),
+    (juc!("CompletableFuture"), Who::Anybody, &[
+        (Complete, "internalComplete completeNull completeValue completeThrowable completeRelay"),
+        (Join, "get join"),
+        (Depend, "getNow resultNow thenApply thenAccept thenRun thenCompose handle whenComplete exceptionally thenCombine thenAcceptBoth runAfterBoth"),
+    ]),
+    (juc!("CompletableFuture$UniApply"), Who::Anybody, FIRE), (juc!("CompletableFuture$UniAccept"), Who::Anybody, FIRE),
+    (juc!("CompletableFuture$UniRun"), Who::Anybody, FIRE), (juc!("CompletableFuture$UniWhenComplete"), Who::Anybody, FIRE),
+    (juc!("CompletableFuture$UniHandle"), Who::Anybody, FIRE), (juc!("CompletableFuture$UniExceptionally"), Who::Anybody, FIRE),
+    (juc!("CompletableFuture$UniCompose"), Who::Anybody, FIRE), (juc!("CompletableFuture$UniRelay"), Who::Anybody, FIRE),
+    (juc!("CompletableFuture$BiApply"), Who::Anybody, FIRE), (juc!("CompletableFuture$BiAccept"), Who::Anybody, FIRE),
+    (juc!("CompletableFuture$BiRun"), Who::Anybody, FIRE), (juc!("CompletableFuture$BiRelay"), Who::Anybody, FIRE),
+    (juc!("CompletableFuture$OrApply"), Who::Anybody, FIRE), (juc!("CompletableFuture$OrAccept"), Who::Anybody, FIRE),
+    (juc!("CompletableFuture$OrRun"), Who::Anybody, FIRE), (juc!("CompletableFuture$AnyOf"), Who::Anybody, FIRE),
+    (juc!("LinkedBlockingQueue"), Who::Program, QUEUE), (juc!("LinkedBlockingDeque"), Who::Program, QUEUE),
+    (juc!("ArrayBlockingQueue"), Who::Program, QUEUE), (juc!("PriorityBlockingQueue"), Who::Program, QUEUE),
+    (juc!("SynchronousQueue"), Who::Program, QUEUE), (juc!("LinkedTransferQueue"), Who::Program, QUEUE),
+    (juc!("DelayQueue"), Who::Program, QUEUE), (juc!("ConcurrentLinkedQueue"), Who::Program, QUEUE),
+    (juc!("ConcurrentLinkedDeque"), Who::Program, QUEUE), ("java/util/AbstractQueue", Who::Program, QUEUE),
+    (juc!("ConcurrentHashMap"), Who::Program, MAP), (juc!("ConcurrentSkipListMap"), Who::Program, MAP),
+    (juc!("CopyOnWriteArrayList"), Who::Program, COLLECTION), (juc!("CopyOnWriteArraySet"), Who::Program, COLLECTION),
+    (juc!("atomic/AtomicInteger"), Who::Program, NUMBER), (juc!("atomic/AtomicLong"), Who::Program, NUMBER),
+    (juc!("atomic/AtomicBoolean"), Who::Program, NUMBER), (juc!("atomic/AtomicReference"), Who::Program, NUMBER),
+    (juc!("atomic/AtomicIntegerArray"), Who::Program, NUMBERS), (juc!("atomic/AtomicLongArray"), Who::Program, NUMBERS),
+    (juc!("atomic/AtomicReferenceArray"), Who::Program, NUMBERS),
+    (juc!("atomic/LongAdder"), Who::Program, ADDER), (juc!("atomic/DoubleAdder"), Who::Program, ADDER),
+    ("java/util/Collections$SynchronizedCollection", Who::ProgramWithMonitor, COLLECTION),
+    ("java/util/Collections$SynchronizedList", Who::ProgramWithMonitor, COLLECTION),
+    ("java/util/Collections$SynchronizedSet", Who::ProgramWithMonitor, COLLECTION),
+    ("java/util/Collections$SynchronizedMap", Who::ProgramWithMonitor, SYNCHRONIZED_MAP),
+    ("java/util/Hashtable", Who::ProgramWithMonitor, SYNCHRONIZED_MAP),
+    ("java/util/Vector", Who::ProgramWithMonitor, COLLECTION), ("java/util/Stack", Who::ProgramWithMonitor, COLLECTION),
+    ("java/lang/StringBuffer", Who::ProgramWithMonitor, TEXT),
+];
+
+const FIRE: &[(Action, &str)] = &[(Fire, "tryFire")];
+
+/// The word of the site of a watched method, which is all that `AtomvetCalls` knows of it; nothing if it is not watched.
+pub(crate) fn meaning(class: &[u8], method: &[u8], is_synchronized: bool) -> Option<i64> {
+    let (_, who, actions) = TABLE.iter().find(|(name, ..)| name.as_bytes() == class)?;
+    let has = |names: &str| names.split(' ').any(|name| name.as_bytes() == method);
+    let (action, _) = actions.iter().find(|(_, names)| has(names))?;
+    let flags = i64::from(*who != Who::Anybody) << 8
+        | i64::from(is_synchronized) << 9
+        | i64::from(*who == Who::ProgramWithMonitor) << 10;
+    Some(*action as i64 | flags | i64::from(number_of_name(method)?) << 16)
+}
+
+/// Whether any method of this class is watched.
+pub(crate) fn is_watched(class: &[u8]) -> bool {
+    TABLE.iter().any(|(name, ..)| name.as_bytes() == class)
+}
+
+/// The word of a place in application code where a method is called, if what is called may be watched: a method with a name
+/// that is in the table, of a class that is, or of something that such a class may be to the program.
+pub(crate) fn calling(owner: &[u8], method: &[u8]) -> Option<i64> {
+    const ALSO: &[&str] = &[
+        "java/util/Collection",
+        "java/util/Deque",
+        "java/util/Dictionary",
+        "java/util/List",
+        "java/util/Map",
+        "java/util/NavigableMap",
+        "java/util/Queue",
+        "java/util/Set",
+        "java/util/SortedMap",
+        "java/util/AbstractCollection",
+        "java/util/AbstractList",
+        "java/util/AbstractMap",
+    ];
+    let may_be_watched = owner.starts_with(b"java/util/concurrent/")
+        || is_watched(owner)
+        || ALSO.iter().any(|name| name.as_bytes() == owner);
+    let number = if may_be_watched { number_of_name(method)? } else { return None };
+    Some(i64::from(number) << 16)
+}
+
+/// Names are numbered from 1 in the order of the alphabet.
+fn number_of_name(method: &[u8]) -> Option<u16> {
+    static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
+    let names = NAMES.get_or_init(|| {
+        let actions = TABLE.iter().flat_map(|(_, _, actions)| actions.iter());
+        let mut names: Vec<&str> = actions.flat_map(|(_, names)| names.split(' ')).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    });
+    let at = names.binary_search_by(|name| name.as_bytes().cmp(method)).ok()?;
+    u16::try_from(at + 1).ok()
+}
+
+/// What `AtomvetCalls` can record, by its numbers.
+const KINDS: [Kind; 14] = [
+    Kind::Read,
+    Kind::Write,
+    Kind::Update,
+    Kind::Add,
+    Kind::Acquire,
+    Kind::AcquireShared,
+    Kind::ReleaseExclusive,
+    Kind::Release,
+    Kind::Wait,
+    Kind::Barrier,
+    Kind::Post,
+    Kind::Take,
+    Kind::Publish,
+    Kind::Observe,
+];
+
+#[unsafe(export_name = "Java_java_lang_AtomvetCalls_record")]
+extern "system" fn record(_: Env, _: Object, what: i32, operand: i64, site: i32) {
+    if let Some(&kind) = KINDS.get(what as usize) {
+        natives::record(kind, operand as u64, site);
+    }
+}
+
+/// A semaphore is seen for the first time.
+#[unsafe(export_name = "Java_java_lang_AtomvetCalls_permits")]
+extern "system" fn permits(_: Env, _: Object, base: i64, number: i32) {
+    if let Some(thread) = thread::current() {
+        stream::record_pair(thread, Kind::SemaphoreInit, base as u64, number.max(0) as u64);
+    }
+}
+
+/// Holds the stripe of a variable.
+#[unsafe(export_name = "Java_java_lang_AtomvetCalls_hold")]
+extern "system" fn hold(_: Env, _: Object, address: i64) -> i64 {
+    natives::hold(address)
+}
+
+/// Records an access, as far as it is not covered; an update always, because it is more than the read and the write that may be
+/// covered.
+#[unsafe(export_name = "Java_java_lang_AtomvetCalls_access")]
+extern "system" fn access(_: Env, _: Object, what: i32, address: i64, site: i32) {
+    let Some(&kind) = KINDS.get(what as usize) else { return };
+    let Some(thread) = thread::current() else { return };
+    let (address, size) = (address as usize, 8);
+    let access = if kind == Kind::Read { Access::Read } else { Access::Write };
+    let is_plain = matches!(kind, Kind::Read | Kind::Write);
+    thread.seen += 1;
+    if is_plain && shadow::is_covered(thread, access, address, size) || !shadow::enter(thread) {
+        return;
+    }
+    let stripe = shadow::stripe(address);
+    stripe.lock();
+    let need = shadow::take_over(thread, access, address, size);
+    if need != Need::None || !is_plain {
+        stream::record(thread, kind, size as u8, address as u64, site as usize);
+    }
+    stripe.unlock();
+    thread.busy = 0;
+}
+
+/// A number for the entries of a map with this key, as for a class.
+#[unsafe(export_name = "Java_java_lang_AtomvetCalls_describeKey")]
+extern "system" fn describe_key(env: Env, _: Object, map: Object, key: Object) -> i32 {
+    let (map, _) = names::type_name(&jni::class_signature(vm::ti(), map));
+    let number = natives::next_class();
+    names::write(&format!("c {number} 0 {map}[{}]\n", names::text(&jni::string(env, key))));
+    number
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hook_class_has_the_same_numbers() {
+        let java = include_str!("hooks/AtomvetCalls.java");
+        let number = |name: &str| {
+            let line = java
+                .lines()
+                .find_map(|line| line.trim().strip_prefix(&format!("private static final int {name} = ")));
+            line.and_then(|rest| rest.trim_end_matches(';').parse::<u8>().ok())
+        };
+        for (action, name) in [
+            (Lock, "LOCK"),
+            (UnlockStamped, "UNLOCK_STAMPED"),
+            (PublishAndObserve, "PUBLISH_AND_OBSERVE"),
+            (Exchange, "EXCHANGE"),
+            (Park, "PARK"),
+            (Depend, "DEPEND"),
+            (Read, "READ"),
+            (AddElement, "ADD_ELEMENT"),
+            (ReadKey, "READ_KEY"),
+            (KeyChanged, "KEY_CHANGED"),
+        ] {
+            assert_eq!(number(name), Some(action as u8), "{name}");
+        }
+        assert_eq!(number("R_OBSERVE"), Some(KINDS.len() as u8 - 1));
+    }
+
+    #[test]
+    fn calls_are_recognised_by_class_and_name() {
+        let lock = meaning(b"java/util/concurrent/locks/ReentrantLock", b"lock", false).unwrap();
+        assert_eq!(lock & 0xff, Lock as i64);
+        assert_eq!(calling(b"java/util/concurrent/locks/Lock", b"lock"), Some(lock >> 16 << 16));
+        assert_eq!(meaning(b"java/util/concurrent/locks/ReentrantLock", b"toString", false), None);
+        assert_eq!(calling(b"java/util/ArrayList", b"get"), None);
+        assert!(calling(b"java/util/Map", b"get").is_some());
+    }
+}
