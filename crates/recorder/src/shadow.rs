@@ -2,7 +2,7 @@
 //!
 //! For every 16 bytes of the program's memory there are eight words of 8, in eight planes: four for reads and four for
 //! writes. A thread uses the pair of its index modulo 4. A word says which bytes its thread has read, or written, in
-//! which period, with no conflicting access of another thread since. (Who writes has also read.)
+//! which period, with no conflicting access of another thread since.
 //!
 //! ```text
 //! word = index (12) | period (32) | quiet (1) | foreign (1) | past (1) | late (1) | bytes (16)
@@ -10,37 +10,39 @@
 //!
 //! **Covered.** An access that the thread's own word covers in the current period changes no verdict: all blocks that
 //! are open now were open at the first such access, and nothing was received since (`thread.rs`). That costs two
-//! loads and two compares, no store, no lock.
+//! loads and two compares, no lock.
 //!
-//! **Late.** If the word covers the access in an earlier period only, a record would matter only to a conflicting access
-//! of another thread that is yet to come. So the thread notes the new period in its word, marked *late*, and goes
-//! on: one store. A conflicting access that finds the mark makes the record first, on behalf of the other thread,
-//! if that is still in the block and has received nothing since; then it stands for the access exactly. If not,
-//! the record is left out. What it would have ordered is then ordered by the synchronisation between the two accesses;
-//! only if there was none, in a program with a data race, is an order lost. Accesses that no lock protects are the ones
-//! that race, so the first few of them in a block are recorded before their thread receives something or leaves the
-//! block (`bare`), and all that conflict with something.
+//! **Late.** An access that conflicts with nothing that its thread has not heard of cannot be the end of an order that
+//! matters, only the start of one: a record would matter only to a conflicting access of another thread that is
+//! yet to come. So the thread notes it in its word, marked *late*, and goes on: one store. That nothing
+//! conflicts is seen by the word itself if it is *quiet*, which others undo when they come; otherwise by the others' words.
 //!
-//! The same is done with an access that conflicts with nothing that its thread has not heard of: it cannot be the
-//! end of an order that matters, only the start of one.
+//! A conflicting access that finds the mark makes the record first, on behalf of the other thread, in those blocks that
+//! were open at the access and still are, if that thread has received nothing since; then it stands for the access
+//! exactly. If not, the record is left out. What it would have ordered is then ordered by the synchronisation between
+//! the two accesses; only if there was none, in a program with a data race, is an order lost. Accesses that no lock
+//! protects are the ones that race, so the first few of them in a block are recorded before their thread receives
+//! something or leaves the block (`bare`).
 //!
 //! **Recorded.** Any other access takes the lock of its stripe, takes away from the others' words what conflicts with it, and
 //! is recorded under the lock, which makes the order of records the order of conflicting accesses.
 //!
-//! Two flags remember what the bytes no longer show: `past`, the word's thread wrote here once; `foreign`, somebody did
-//! something here who had to share the word. They decide only whether an access receives something from another
-//! thread and so begins a period; to believe so in error is harmless.
+//! Two flags remember what the bytes no longer show: `past`, the word's thread (or one that it comes after) was here
+//! once; `foreign`, somebody did something here who had to share the word. They decide only whether an access
+//! receives something from another thread and so begins a period; to believe so in error is harmless.
 //!
 //! **Everything.** Where a record of every access is asked for, no word is ever written, so that none covers anything, and
 //! what is not covered is recorded.
+//!
+//! `crates/cli/tests/filter` puts all of this on trial: random schedules against their whole traces.
 
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use crate::lock::Spin;
 use crate::ring::Kind;
 use crate::stream::{self, Late};
 use crate::sys;
-use crate::thread::{self, BARE, Bare, FRAMES, HEARD, RECENT, Thread};
+use crate::thread::{self, BARE, Bare, FRAMES, Frame, HEARD, RECENT, Thread};
 
 /// Addresses are told apart by this many bits.
 pub const ADDRESS_BITS: u32 = 43;
@@ -81,7 +83,9 @@ pub fn records_all() -> bool {
 const BYTES: u64 = 0xffff;
 /// The access has no record of its own yet.
 const LATE: u64 = 1 << 16;
+/// The thread accessed more than these bytes once.
 const PAST: u64 = 1 << 17;
+/// Another thread did, one that shares the word.
 const FOREIGN: u64 = 1 << 18;
 /// Of a word for reads: no other thread has written any of its bytes that its thread has not heard of. Of one for writes:
 /// no other thread has a word here at all. Who changes that takes the mark away.
@@ -182,6 +186,22 @@ fn summary_bit(thread: &Thread, access: Access) -> u8 {
     }
 }
 
+/// Threads that were ever in each group.
+static MEMBERS: [AtomicU32; PLANES] = [const { AtomicU32::new(0) }; PLANES];
+
+/// A thread gets an index: it shares planes with all others of its group, now and before.
+pub fn join_group(index: usize) {
+    MEMBERS[index % PLANES].fetch_add(1, Ordering::Relaxed);
+}
+
+/// Which planes have something about the 64 bytes around an address that may be another thread's.
+#[inline(always)]
+fn summary_of_others(thread: &Thread, address: usize) -> u8 {
+    let known = summary(address).load(Ordering::Relaxed);
+    let group = thread.index as usize % PLANES;
+    if MEMBERS[group].load(Ordering::Relaxed) == 1 { known & !(0x11 << group) } else { known }
+}
+
 /// Before the thread's own word is first written to.
 #[inline(always)]
 fn summarise(thread: &Thread, access: Access, address: usize) {
@@ -259,7 +279,7 @@ fn read_late(address: usize, size: usize, place: usize) {
 /// it is alone here.
 #[inline(always)]
 fn written_by_others(thread: &Thread, address: usize) -> u64 {
-    let mut groups = summary(address).load(Ordering::Relaxed) & 0xf;
+    let mut groups = summary_of_others(thread, address) & 0xf;
     let mut found = 0;
     while groups != 0 {
         // SAFETY: a reserved plane.
@@ -323,7 +343,7 @@ fn write_late(address: usize, size: usize, place: usize) {
 /// All words of other threads for an address, in one.
 #[inline(always)]
 fn words_of_others(thread: &Thread, address: usize) -> u64 {
-    let mut known = summary(address).load(Ordering::Relaxed);
+    let mut known = summary_of_others(thread, address);
     let mut found = 0;
     while known != 0 {
         let number = known.trailing_zeros() as usize;
@@ -345,8 +365,7 @@ fn remember(thread: &mut Thread, access: Access, address: usize, size: usize, pl
     let count = thread.bare_count as usize;
     if count < BARE && thread.locks == 0 && thread.depth > 0 {
         let (key, writes) = (thread.key, access == Access::Write);
-        let (size, depth) = (size as u32, thread.depth.min(FRAMES) as u32);
-        thread.bare[count] = Bare { address, place, key, size, depth, writes };
+        thread.bare[count] = Bare { address, place, key, size: size as u32, writes };
         thread.bare_count += 1;
     }
 }
@@ -366,10 +385,11 @@ fn record_some_bare(thread: &mut Thread) {
     // What is recorded below asks for this again.
     let count = core::mem::replace(&mut thread.bare_count, 0) as usize;
     for i in 0..count {
-        let Bare { address, place, key, size, depth, writes } = thread.bare[i];
-        let (stripe, depth) = (stripe(address), depth as usize);
+        let Bare { address, place, key, size, writes } = thread.bare[i];
+        let stripe = stripe(address);
+        let Some(open) = open_since(thread, key) else { continue };
         // Another stripe may be held, so there is no waiting.
-        if key < thread.received || thread.announced > depth || !stripe.try_lock() {
+        if key < thread.received || thread.announced > open || !stripe.try_lock() {
             continue;
         }
         let access = if writes { Access::Write } else { Access::Read };
@@ -377,10 +397,27 @@ fn record_some_bare(thread: &mut Thread) {
         let known = own.load(Ordering::Relaxed);
         if known & (WHEN | LATE) == key | LATE && !known & bytes_of(address, size as usize) == 0 {
             own.store(known & !LATE, Ordering::Relaxed);
-            stream::record_at(thread, depth, access.kind(), size as u8, address as u64, place);
+            stream::record_in(thread, open, access.kind(), size as u8, address as u64, place);
         }
         stripe.unlock();
     }
+}
+
+/// How many of a thread's blocks were open in the period `when` and still are; nothing if that would take long to find out.
+/// Numbers of periods grow, so it is the outer ones.
+#[inline(always)]
+fn open_since(thread: &Thread, when: u64) -> Option<usize> {
+    open_in(thread.frames, thread.depth.min(FRAMES), when)
+}
+
+#[inline(always)]
+fn open_in(frames: *const Frame, depth: usize, when: u64) -> Option<usize> {
+    /// How far down the blocks are looked through.
+    const DEPTH: usize = 64;
+    let further = depth.saturating_sub(DEPTH);
+    // SAFETY: there is room for so many frames.
+    let is_older = |&open: &usize| open == 0 || unsafe { (*frames.add(open - 1)).entered } <= when;
+    (further..=depth).rev().find(is_older)
 }
 
 /// An access of any length. Large ones are many of small ones.
@@ -448,7 +485,7 @@ pub fn take_over(thread: &mut Thread, access: Access, address: usize, size: usiz
     if covered_once && thread::is_since(own, thread.key) && own & LATE == 0 {
         return Need::None;
     }
-    let known = summary(address).load(Ordering::Relaxed);
+    let known = summary_of_others(thread, address);
     let mut receives = false;
     for index in 0..PLANES {
         if known >> index & 0x11 != 0 {
@@ -604,8 +641,6 @@ fn act_for(late: u64, access: Access, address: usize, bytes: u64) -> bool {
     if other.is_null() {
         return false;
     }
-    /// How far down the blocks are looked through for the one of the access.
-    const DEPTH: usize = 64;
     // SAFETY: what is known about threads lives for ever; every field is read on its own, as it is at some moment.
     unsafe {
         let now = || {
@@ -621,14 +656,7 @@ fn act_for(late: u64, access: Access, address: usize, bytes: u64) -> bool {
         let announced = announced as usize;
         let depth = (depth as usize).min(FRAMES);
         let frames = (*other).frames;
-        // Those blocks that were open at the access and still are.
-        let mut open = depth;
-        while open > 0 && (*frames.add(open - 1)).entered > when {
-            open -= 1;
-            if depth - open > DEPTH {
-                return false;
-            }
-        }
+        let Some(open) = open_in(frames, depth, when) else { return false };
         let received = (&raw const (*other).received).read_volatile();
         let birth = (&raw const (*other).birth).read_volatile();
         let is_same_index = thread::index_of(birth) == thread::index_of(when);

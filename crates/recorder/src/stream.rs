@@ -14,12 +14,12 @@ use crate::{shadow, sys};
 /// The ring; null while nobody wants records.
 static RING: AtomicPtr<Header> = AtomicPtr::new(core::ptr::null_mut());
 
-/// How long to sleep while the ring is full, in microseconds, and after how many sleeps to ask whether anybody
-/// reads it at all.
+/// How long to sleep while the ring is full, in microseconds: at first, and at most. Only after the longest is asked
+/// whether anybody reads it at all.
 const NAP: usize = 50;
-const NAPS_BETWEEN_DOUBTS: u32 = 1000;
+const LONGEST_NAP: usize = 3200;
 /// After how many such questions a ring that nobody has opened stays unread: at least half a minute.
-const DOUBTS: u32 = 600;
+const DOUBTS: u32 = 10_000;
 
 /// Where records go from now on; null for nowhere.
 pub fn open(ring: *mut Header) {
@@ -41,12 +41,13 @@ pub fn record(thread: &mut Thread, kind: Kind, size: u8, operand: u64, place: us
         // What was done before the blocks to announce were entered is not done inside.
         shadow::record_bare(thread);
     }
-    record_at(thread, open, kind, size, operand, place);
+    record_in(thread, open, kind, size, operand, place);
 }
 
-/// Records something that `thread` has done when only the first `open` of its blocks were open. No more may be announced.
-#[inline]
-pub(crate) fn record_at(thread: &mut Thread, open: usize, kind: Kind, size: u8, operand: u64, place: usize) {
+/// Records something that `thread` has done when only the first `open` of its blocks were open. No further ones may be
+/// announced.
+#[inline(always)]
+pub(crate) fn record_in(thread: &mut Thread, open: usize, kind: Kind, size: u8, operand: u64, place: usize) {
     let Some(header) = header() else { return };
     let (depth, block) = announce(header, thread, open);
     let what = (kind as u64) << 56 | u64::from(size) << 48 | operand & LOW;
@@ -79,8 +80,8 @@ pub fn record_label(thread: &mut Thread, hash: u64, text: &[u8]) {
     }
 }
 
-/// Announces the first `open` blocks as far as they were not, and returns the innermost of them for the record at hand, with
-/// how many are announced around it.
+/// Announces the first `open` blocks that were not, and returns the innermost of them for the record at hand, with how many
+/// are announced around it.
 #[inline(always)]
 fn announce(header: &Header, thread: &mut Thread, open: usize) -> (usize, u64) {
     if thread.announced == open {
@@ -230,11 +231,11 @@ fn fill(header: &Header, number: u64, serial: u32, what: u64, place: u64, block:
 #[cold]
 #[inline(never)]
 fn wait_for_room(header: &Header, number: u64) -> bool {
-    let (mut naps, mut doubts) = (0, 0);
+    let (mut nap, mut doubts) = (NAP, 0);
     while number >= header.tail.0.load(Ordering::Acquire) + CAPACITY {
         let mut is_read = header.closed.load(Ordering::Acquire) == 0;
-        if naps == NAPS_BETWEEN_DOUBTS {
-            (naps, doubts) = (0, doubts + 1);
+        if nap == LONGEST_NAP {
+            doubts += 1;
             is_read &= match header.reader.load(Ordering::Acquire) {
                 0 => doubts < DOUBTS,
                 reader => sys::exists(reader),
@@ -244,8 +245,8 @@ fn wait_for_room(header: &Header, number: u64) -> bool {
             open(core::ptr::null_mut());
             return false;
         }
-        naps += 1;
-        sys::sleep(NAP);
+        sys::sleep(nap);
+        nap = (nap * 2).min(LONGEST_NAP);
     }
     true
 }

@@ -90,8 +90,6 @@ pub struct Bare {
     pub(crate) place: usize,
     pub(crate) key: u64,
     pub(crate) size: u32,
-    /// How many blocks were open.
-    pub(crate) depth: u32,
     pub(crate) writes: bool,
 }
 
@@ -282,6 +280,7 @@ impl Thread {
 
     fn be_index(&mut self, index: usize) {
         self.index = index as u32;
+        shadow::join_group(index);
         self.newest = LAST_KEYS[index].load(Ordering::Relaxed).max((index as u64) << INDEX_SHIFT);
         self.newest += STEP;
         self.key = self.newest;
@@ -322,6 +321,7 @@ impl Thread {
             return;
         }
         self.be_index(index);
+        self.bare_count = 0;
         THREADS[index].store(self, Ordering::Release);
         for i in 0..self.depth.min(FRAMES) {
             // SAFETY: the first `depth` frames are there.
