@@ -261,7 +261,7 @@ fn random_trace(random: &mut Random) -> Vec<Event> {
 fn the_search_names_what_the_definitions_name() {
     let mut random = Random(5);
     let mut times = [0; 4];
-    for _ in 0..20_000 {
+    for _ in 0..40_000 {
         let events = random_trace(&mut random);
         for (idiom, times) in Idiom::ALL[..4].iter().zip(&mut times) {
             let naive = Naive(&events);
