@@ -42,7 +42,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     };
     let debian = Debian::prepare(&options.folder)?;
     let work = Work { atomvet: atomvet.canonicalize()?, debian };
-    let programs: [(&str, fn(&Work) -> anyhow::Result<()>); 3] =
+    let programs: [(&str, Trial); 3] =
         [("pbzip2", pbzip2), ("memcached", memcached::run), ("leveldb", leveldb)];
     for name in &options.only {
         ensure!(programs.iter().any(|(known, _)| known == name), "{name}: no such program");
@@ -55,6 +55,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     println!("\nreports are in {}", work.debian.folder.display());
     Ok(())
 }
+
+/// Builds and runs a program in both ways.
+type Trial = fn(&Work) -> anyhow::Result<()>;
 
 /// What every program needs.
 struct Work {
@@ -98,7 +101,7 @@ impl Work {
         command
     }
 
-    /// The folder of one build of a program, fresh, and whether it is new.
+    /// The folder of one build of a program.
     fn folder(&self, program: &str, build: Build) -> PathBuf {
         self.debian.folder.join(format!("{program}-{}", build.name()))
     }
@@ -272,7 +275,7 @@ fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     succeed(Command::new("cp").arg("-a").arg(from).arg(to))
 }
 
-/// What a build prints is of interest only if it fails; it goes to a log.
+/// What a build prints is of no interest but for its errors, which [`succeed`] shows.
 fn quiet(command: &mut Command) -> &mut Command {
     command.stdout(Stdio::null())
 }
