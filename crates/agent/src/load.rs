@@ -192,12 +192,10 @@ extern "system" fn class_file_load(
         unsafe { (CStr::from_ptr(name).to_bytes(), core::slice::from_raw_parts(bytes, length as usize)) };
     let owner = owner(env, loader);
     let Some(treatment) = plan::treatment(name, owner) else { return };
-    let numbered = if redefined.is_null() {
-        if owner == Owner::Application { Numbered::AtTheTop } else { Numbered::No }
-    } else if jni::class_fields(ti, redefined).iter().any(|(name, ..)| name == plan::ID_FIELD) {
-        Numbered::Yes
-    } else {
-        Numbered::No
+    let numbered = match owner {
+        Owner::Jdk => Numbered::No,
+        Owner::Application if redefined.is_null() => Numbered::AtTheTop,
+        Owner::Application => Numbered::AsBefore,
     };
     let facts = Facts::read(file);
     let source = source_file(facts.source.as_deref(), name);

@@ -5,7 +5,7 @@
 //! initialisers, and nothing that the compiler made up; nor what is atomic by itself, methods with one access and nothing
 //! else in them. Annotations called `Atomic` and `NotAtomic` say otherwise.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};
 
@@ -49,9 +49,10 @@ pub(crate) enum Owner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Numbered {
     No,
-    Yes,
     /// If no superclass is expected to have it.
     AtTheTop,
+    /// If it has.
+    AsBefore,
 }
 
 /// The field.
@@ -111,10 +112,16 @@ struct Sites {
     fields: Vec<FieldName>,
     /// Per loader, a hash code and a weak reference as a number; loader 0 is the JVM's own.
     loaders: Vec<(i32, usize)>,
+    /// Classes that have the field for a number, with their loaders.
+    numbered: BTreeSet<(u32, Vec<u8>)>,
 }
 
-static SITES: Mutex<Sites> =
-    Mutex::new(Sites { fields_of: Vec::new(), fields: Vec::new(), loaders: Vec::new() });
+static SITES: Mutex<Sites> = Mutex::new(Sites {
+    fields_of: Vec::new(),
+    fields: Vec::new(),
+    loaders: Vec::new(),
+    numbered: BTreeSet::new(),
+});
 const NO_FIELD: u32 = u32::MAX;
 
 fn with_sites<R>(act: impl FnOnce(&mut Sites) -> R) -> R {
@@ -283,7 +290,9 @@ impl Plan for ClassPlan {
         const ACC_INTERFACE: u16 = 0x0200;
         let wanted = match self.numbered {
             Numbered::No => false,
-            Numbered::Yes => true,
+            Numbered::AsBefore => {
+                with_sites(|sites| sites.numbered.contains(&(self.loader, class.name.to_vec())))
+            }
             // Fields of records are final, and the compiler promises that there are no others.
             Numbered::AtTheTop => {
                 class.access & ACC_INTERFACE == 0
@@ -291,6 +300,9 @@ impl Plan for ClassPlan {
                     && treatment(class.super_name, Owner::Application).is_none()
             }
         };
+        if wanted {
+            with_sites(|sites| sites.numbered.insert((self.loader, class.name.to_vec())));
+        }
         wanted.then_some(ID_FIELD)
     }
 

@@ -223,8 +223,10 @@ fn read(
             // A block of names only: they are told with the next events.
             continue;
         }
-        (wellformed.check(first, &mut batch.events, input.names()))
-            .map_err(|broken| source.broken(input.place(broken.index), broken))?;
+        if !input.is_checked() {
+            (wellformed.check(first, &mut batch.events, input.names()))
+                .map_err(|broken| source.broken(input.place(broken.index), broken))?;
+        }
         if let Some(filter) = &mut filter {
             filter.apply(&mut batch.events, input.names());
         }

@@ -103,6 +103,11 @@ impl Opened {
         }
     }
 
+    /// Whether its events have been through a check of the discipline, and say which lock operations are re-entrant.
+    pub(crate) fn is_checked(&self) -> bool {
+        matches!(self, Opened::Running(_))
+    }
+
     /// See [`Input::bytes_read`].
     pub(crate) fn bytes_read(&self) -> u64 {
         match self {

@@ -1,61 +1,84 @@
 //! The filter: which accesses need no record. Nearly all.
 //!
-//! For every 8 bytes of the program's memory there are eight words, in eight planes: four for reads and four for
+//! For every 16 bytes of the program's memory there are eight words of 8, in eight planes: four for reads and four for
 //! writes. A thread uses the pair of its index modulo 4. A word says which bytes its thread has read, or written, in
-//! which period, with no conflicting access of another thread since. (Who writes has also read.)
+//! which period, with no conflicting access of another thread since.
 //!
 //! ```text
-//! word = index (14) | period (32) | unused (6) | foreign (1) | past (1) | late (1) | not used (1) | bytes (8)
+//! word = index (12) | period (32) | quiet (1) | foreign (1) | past (1) | late (1) | bytes (16)
 //! ```
 //!
 //! **Covered.** An access that the thread's own word covers in the current period changes no verdict: all blocks that
 //! are open now were open at the first such access, and nothing was received since (`thread.rs`). That costs two
-//! loads and two compares, no store, no lock.
+//! loads and two compares, no lock.
 //!
-//! **Late.** If the word covers the access in an earlier period only, a record would matter only to a conflicting access
-//! of another thread that is yet to come. So the thread notes the new period in its word, marked *late*, and goes
-//! on: one store. A conflicting access that finds the mark makes the record first, on behalf of the other thread,
-//! if that is still in the block and has received nothing since; then it stands for the access exactly. If not,
-//! the record is left out. What it would have ordered is then ordered by the synchronisation between the two accesses;
-//! only if there was none, in a program with a data race, is an order lost. Accesses that no lock protects are the ones
-//! that race, so the first few of them in a block are recorded before their thread receives something or leaves the
-//! block (`bare`), and all that conflict with something.
+//! **Late.** An access that conflicts with nothing that its thread has not heard of cannot be the end of an order that
+//! matters, only the start of one: a record would matter only to a conflicting access of another thread that is
+//! yet to come. So the thread notes it in its word, marked *late*, and goes on: one store. That nothing
+//! conflicts is seen by the word itself if it is *quiet*, which others undo when they come; otherwise by the others' words.
 //!
-//! The same is done with an access that conflicts with nothing that its thread has not heard of: it cannot be the
-//! end of an order that matters, only the start of one.
+//! A conflicting access that finds the mark makes the record first, on behalf of the other thread, in those blocks that
+//! were open at the access and still are, if that thread has received nothing since; then it stands for the access
+//! exactly. If not, the record is left out. What it would have ordered is then ordered by the synchronisation between
+//! the two accesses; only if there was none, in a program with a data race, is an order lost. Accesses that no lock
+//! protects are the ones that race, so the first few of them in a block are recorded before their thread receives
+//! something or leaves the block (`bare`).
 //!
 //! **Recorded.** Any other access takes the lock of its stripe, takes away from the others' words what conflicts with it, and
 //! is recorded under the lock, which makes the order of records the order of conflicting accesses.
 //!
-//! Two flags remember what the bytes no longer show: `past`, the word's thread wrote here once; `foreign`, somebody did
-//! something here who had to share the word. They decide only whether an access receives something from another
-//! thread and so begins a period; to believe so in error is harmless.
+//! Two flags remember what the bytes no longer show: `past`, the word's thread (or one that it comes after) was here
+//! once; `foreign`, somebody did something here who had to share the word. They decide only whether an access
+//! receives something from another thread and so begins a period; to believe so in error is harmless.
+//!
+//! `crates/cli/tests/filter` puts all of this on trial: random schedules against their whole traces.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use crate::lock::Spin;
 use crate::ring::Kind;
 use crate::stream::{self, Late};
 use crate::sys;
-use crate::thread::{self, BARE, Bare, FRAMES, HEARD, RECENT, Thread};
+use crate::thread::{self, BARE, Bare, FRAMES, Frame, HEARD, RECENT, Thread};
 
 /// Addresses are told apart by this many bits.
 pub const ADDRESS_BITS: u32 = 43;
-const PLANE_BYTES: usize = 1 << ADDRESS_BITS;
-/// Groups of threads. Each has a plane for reads; the words for writes of all groups stand together behind those, so that
-/// a read finds all writes in one cache line.
+const ADDRESSES: usize = 1 << ADDRESS_BITS;
+/// Bytes of the program that a word is about.
+const GRANULE: usize = 16;
+/// What is left of an address, before it is divided by 2 for its word.
+pub const ADDRESS_MASK: usize = ADDRESSES - GRANULE;
+const PLANE_BYTES: usize = ADDRESSES / 2;
+/// Groups of threads. Each has a plane for reads, and behind those one for writes.
 const PLANES: usize = 4;
 const TO_WRITES: usize = PLANE_BYTES * PLANES;
+/// Behind the planes, a byte for every 64 of the program says which planes were ever written to there (four bits for
+/// the planes of writes, four for those of reads), so that nobody looks into the others. Most memory is one thread's, and
+/// a look at an empty word would cost a miss in the cache, if not a page.
+const TO_SUMMARY: usize = TO_WRITES * 2;
+const SUMMARY_BYTES: usize = ADDRESSES / 64;
 
 const STRIPES: usize = 1024;
 static STRIPE_LOCKS: [Spin; STRIPES] = [const { Spin::new() }; STRIPES];
 
 static mut BASE: usize = 0;
 
-const BYTES: u64 = 0xff;
-const LATE: u64 = 1 << 9;
-const PAST: u64 = 1 << 10;
-const FOREIGN: u64 = 1 << 11;
+const BYTES: u64 = 0xffff;
+/// The access has no record of its own yet.
+const LATE: u64 = 1 << 16;
+/// The thread accessed more than these bytes once.
+const PAST: u64 = 1 << 17;
+/// Another thread did, one that shares the word.
+const FOREIGN: u64 = 1 << 18;
+/// Of a word for reads: no other thread has written any of its bytes that its thread has not heard of. Of one for writes:
+/// no other thread has a word here at all. Who changes that takes the mark away.
+pub const QUIET: u64 = 1 << 19;
+/// What a late access keeps of its word if that is of an earlier period, and if it is of this one.
+pub const KEPT_BY_LATE: [u64; 2] = [QUIET | FOREIGN | PAST, QUIET | FOREIGN | PAST | BYTES];
+/// What it adds.
+pub const LATE_READ: u64 = LATE;
+/// What a late write adds: bytes that it did not keep were written all the same.
+pub const LATE_WRITE: u64 = LATE | PAST;
 /// All of a word that says when.
 const WHEN: u64 = !(thread::STEP - 1);
 
@@ -84,7 +107,7 @@ impl Access {
         unsafe {
             match self {
                 Access::Read => word(thread.plane, address),
-                Access::Write => write_word(thread.write_plane, address),
+                Access::Write => word(thread.write_plane, address),
             }
         }
     }
@@ -94,7 +117,7 @@ impl Access {
 pub fn reserve() -> bool {
     /// Between low programs and the others, so that what is mapped later stays where it would be.
     const USUALLY_FREE: usize = 0x1000_0000_0000;
-    let base = sys::reserve_at(USUALLY_FREE, PLANE_BYTES * PLANES * 2);
+    let base = sys::reserve_at(USUALLY_FREE, TO_SUMMARY + SUMMARY_BYTES);
     // SAFETY: called once, before any thread records.
     unsafe { BASE = base as usize };
     !base.is_null()
@@ -109,13 +132,13 @@ pub fn plane(index: usize) -> usize {
 /// Where those for its writes are.
 pub fn plane_of_writes(index: usize) -> usize {
     // SAFETY: written once, before any thread records.
-    unsafe { BASE + TO_WRITES + index % PLANES * 8 }
+    unsafe { BASE + TO_WRITES + index % PLANES * PLANE_BYTES }
 }
 
 /// Which bytes of a word an access of `size` bytes at `address` is about.
 #[inline(always)]
 fn bytes_of(address: usize, size: usize) -> u64 {
-    ((1u64 << size) - 1) << (address & 7)
+    ((1u64 << size) - 1) << (address & (GRANULE - 1))
 }
 
 /// The word of a plane for an address. Linux puts programs and their heaps at 0x555… to 0x565…, or low, and libraries
@@ -126,17 +149,49 @@ fn bytes_of(address: usize, size: usize) -> u64 {
 #[inline(always)]
 unsafe fn word(plane: usize, address: usize) -> &'static AtomicU64 {
     // SAFETY: every such offset is inside a plane.
-    unsafe { &*((plane + (address & (PLANE_BYTES - 8))) as *const AtomicU64) }
+    unsafe { &*((plane + (address & ADDRESS_MASK) / 2) as *const AtomicU64) }
 }
 
-/// The word of a group's writes for an address.
-///
-/// # Safety
-/// The plane is one of [`plane_of_writes`].
+/// Which planes have something about the 64 bytes around an address.
 #[inline(always)]
-unsafe fn write_word(plane: usize, address: usize) -> &'static AtomicU64 {
+fn summary(address: usize) -> &'static AtomicU8 {
     // SAFETY: every such offset is inside the reserved memory.
-    unsafe { &*((plane + (address & (PLANE_BYTES - 8)) * PLANES) as *const AtomicU64) }
+    unsafe { &*((BASE + TO_SUMMARY + (address & (ADDRESSES - 1)) / 64) as *const AtomicU8) }
+}
+
+/// The bit of a thread's plane in a summary.
+#[inline(always)]
+fn summary_bit(thread: &Thread, access: Access) -> u8 {
+    let group = thread.index % PLANES as u32;
+    match access {
+        Access::Read => 0x10 << group,
+        Access::Write => 1 << group,
+    }
+}
+
+/// Threads that were ever in each group.
+static MEMBERS: [AtomicU32; PLANES] = [const { AtomicU32::new(0) }; PLANES];
+
+/// A thread gets an index: it shares planes with all others of its group, now and before.
+pub fn join_group(index: usize) {
+    MEMBERS[index % PLANES].fetch_add(1, Ordering::Relaxed);
+}
+
+/// Which planes have something about the 64 bytes around an address that may be another thread's.
+#[inline(always)]
+fn summary_of_others(thread: &Thread, address: usize) -> u8 {
+    let known = summary(address).load(Ordering::Relaxed);
+    let group = thread.index as usize % PLANES;
+    if MEMBERS[group].load(Ordering::Relaxed) == 1 { known & !(0x11 << group) } else { known }
+}
+
+/// Before the thread's own word is first written to.
+#[inline(always)]
+fn summarise(thread: &Thread, access: Access, address: usize) {
+    let (summary, bit) = (summary(address), summary_bit(thread, access));
+    if summary.load(Ordering::Relaxed) & bit == 0 {
+        summary.fetch_or(bit, Ordering::Relaxed);
+    }
 }
 
 /// Where the thread's own word for an access is.
@@ -177,71 +232,110 @@ fn read_late(address: usize, size: usize, place: usize) {
     let Some(thread) = thread::current() else { return record(Access::Read, address, size, place) };
     let bytes = bytes_of(address, size);
     let own = Access::Read.own(thread, address);
-    let known = own.load(Ordering::Relaxed);
-    let covered_once = thread::is_since(known, thread.birth) && known & BYTES == bytes;
-    if !covered_once && !is_quiet_read(thread, known, bytes, address, size) {
-        return record(Access::Read, address, size, place);
+    let mut known = own.load(Ordering::Relaxed);
+    let is_own = thread::is_since(known, thread.birth);
+    if !is_own || known & QUIET == 0 {
+        if known != 0 && !is_own || (address & (GRANULE - 1)) + size > GRANULE {
+            return record(Access::Read, address, size, place);
+        }
+        let written = written_by_others(thread, address);
+        if written & QUIET != 0 || written & bytes != 0 && known & bytes != bytes {
+            return record(Access::Read, address, size, place);
+        }
+        if written == 0 {
+            known |= QUIET;
+        }
     }
     if thread.ignoring == 0 {
         // A period is kept for all bytes of a word together.
-        let kept = if thread::is_since(known, thread.key) { known & BYTES } else { 0 };
-        own.store(thread.key | LATE | known & FOREIGN | kept | bytes, Ordering::Relaxed);
+        let kept = KEPT_BY_LATE[usize::from(thread::is_since(known, thread.key))];
+        summarise(thread, Access::Read, address);
+        own.store(thread.key | LATE_READ | known & kept | bytes, Ordering::Relaxed);
         remember(thread, Access::Read, address, size, place);
     }
 }
 
-/// Whether no other thread has written these bytes in a way that matters to a read, as far as its word is its own.
+/// Which bytes around an address another thread has written, in a way that matters to a read; and whether one believes that
+/// it is alone here.
 #[inline(always)]
-fn is_quiet_read(thread: &Thread, known: u64, bytes: u64, address: usize, size: usize) -> bool {
-    if (address & 7) + size > 8 || known != 0 && !thread::is_since(known, thread.birth) {
-        return false;
+fn written_by_others(thread: &Thread, address: usize) -> u64 {
+    let mut groups = summary_of_others(thread, address) & 0xf;
+    let mut found = 0;
+    while groups != 0 {
+        // SAFETY: a reserved plane.
+        let written = unsafe { word(plane_of_writes(groups.trailing_zeros() as usize), address) };
+        let written = written.load(Ordering::Relaxed);
+        if !thread::is_since(written, thread.birth) {
+            let unheard = written & FOREIGN != 0 || written & PAST != 0 && !has_heard(thread, written);
+            found |= written & QUIET | if unheard { BYTES } else { written & BYTES };
+        }
+        groups &= groups - 1;
     }
-    (0..PLANES).all(|index| {
-        // SAFETY: reserved memory.
-        let written = unsafe { write_word(plane_of_writes(index), address) }.load(Ordering::Relaxed);
-        written & (bytes | PAST | FOREIGN) == 0
-            || thread::is_since(written, thread.birth)
-            || written & (bytes | FOREIGN) == 0 && has_heard(thread, written)
-    })
+    found
 }
 
-/// Whether the thread comes after what another's word tells of.
+/// Whether the thread comes after what another's word tells of, because it heard of that period or was created later.
 #[inline(always)]
 fn has_heard(thread: &Thread, other: u64) -> bool {
     let by_creator = other >= thread.parent_birth && other < thread.parent_last;
     let heard = thread.heard[thread::index_of(other) % HEARD];
-    by_creator || thread::index_of(heard) == thread::index_of(other) && heard >= other & WHEN
+    other & FOREIGN == 0
+        && (by_creator || thread::index_of(heard) == thread::index_of(other) && heard >= other & WHEN)
 }
 
-/// A write that no record of this period covers. If one of an earlier period does, it is late; but another thread may have noted a
-/// late read at the same moment as that one was made, so the others' words are looked at.
+/// From now on it does.
+#[inline(always)]
+fn hear(thread: &mut Thread, other: u64) {
+    let heard = &mut thread.heard[thread::index_of(other) % HEARD];
+    if thread::index_of(*heard) != thread::index_of(other) || *heard < other & WHEN {
+        *heard = other & WHEN;
+    }
+}
+
+/// A write that no record of this period covers. It is late where no other thread has a word, and if one of an earlier
+/// period covers it and nobody has read it since.
 #[inline(never)]
 fn write_late(address: usize, size: usize, place: usize) {
     let Some(thread) = thread::current() else { return record(Access::Write, address, size, place) };
     let bytes = bytes_of(address, size);
-    let (reads, writes) = (Access::Read.own(thread, address), Access::Write.own(thread, address));
-    let known = writes.load(Ordering::Relaxed);
-    if !thread::is_since(known, thread.birth) || known & BYTES != bytes {
+    let own = Access::Write.own(thread, address);
+    let mut known = own.load(Ordering::Relaxed);
+    let is_own = thread::is_since(known, thread.birth);
+    if known != 0 && !is_own || (address & (GRANULE - 1)) + size > GRANULE {
         return record(Access::Write, address, size, place);
     }
-    let mine = thread.plane;
-    let others = (0..PLANES).map(plane).filter(|&other| other != mine);
-    // SAFETY: reserved planes.
-    let mut conflicts = others.map(|other| unsafe { word(other, address) }.load(Ordering::Relaxed) & bytes);
-    if conflicts.any(|conflict| conflict != 0) {
-        return record(Access::Write, address, size, place);
+    if known & QUIET == 0 {
+        let others = words_of_others(thread, address);
+        if others == 0 {
+            known |= QUIET;
+        } else if !known & bytes != 0 || others & bytes != 0 {
+            return record(Access::Write, address, size, place);
+        }
     }
-    if thread.ignoring != 0 {
-        return;
+    if thread.ignoring == 0 {
+        let kept = KEPT_BY_LATE[usize::from(thread::is_since(known, thread.key))];
+        summarise(thread, Access::Write, address);
+        own.store(thread.key | LATE_WRITE | known & kept | bytes, Ordering::Relaxed);
+        remember(thread, Access::Write, address, size, place);
     }
-    writes.store(thread.key | LATE | known & (PAST | FOREIGN) | bytes, Ordering::Relaxed);
-    let read = reads.load(Ordering::Relaxed);
-    if !thread::is_since(read, thread.key) || !read & bytes != 0 {
-        // What it covers besides is given up, unless it is of this period.
-        let kept = if thread::is_since(read, thread.key) { read & BYTES } else { 0 };
-        reads.store(thread.key | LATE | kept | read & FOREIGN | bytes, Ordering::Relaxed);
+}
+
+/// All words of other threads for an address, in one.
+#[inline(always)]
+fn words_of_others(thread: &Thread, address: usize) -> u64 {
+    let mut known = summary_of_others(thread, address);
+    let mut found = 0;
+    while known != 0 {
+        let number = known.trailing_zeros() as usize;
+        let plane = if number < PLANES { plane_of_writes(number) } else { plane(number) };
+        // SAFETY: a reserved plane.
+        let word = unsafe { word(plane, address) }.load(Ordering::Relaxed);
+        if !thread::is_since(word, thread.birth) {
+            found |= word;
+        }
+        known &= known - 1;
     }
-    remember(thread, Access::Write, address, size, place);
+    found
 }
 
 /// Keeps what is needed to record a late access after all.
@@ -270,8 +364,9 @@ fn record_some_bare(thread: &mut Thread) {
     for i in 0..thread.bare_count as usize {
         let Bare { address, place, key, size, writes } = thread.bare[i];
         let stripe = stripe(address);
+        let Some(open) = open_since(thread, key) else { continue };
         // Another stripe may be held, so there is no waiting.
-        if key < thread.received || !stripe.try_lock() {
+        if key < thread.received || thread.announced > open || !stripe.try_lock() {
             continue;
         }
         let access = if writes { Access::Write } else { Access::Read };
@@ -279,11 +374,28 @@ fn record_some_bare(thread: &mut Thread) {
         let known = own.load(Ordering::Relaxed);
         if known & (WHEN | LATE) == key | LATE && !known & bytes_of(address, size as usize) == 0 {
             own.store(known & !LATE, Ordering::Relaxed);
-            stream::record(thread, access.kind(), size as u8, address as u64, place);
+            stream::record_in(thread, open, access.kind(), size as u8, address as u64, place);
         }
         stripe.unlock();
     }
     thread.bare_count = 0;
+}
+
+/// How many of a thread's blocks were open in the period `when` and still are; nothing if that would take long to find out.
+/// Numbers of periods grow, so it is the outer ones.
+#[inline(always)]
+fn open_since(thread: &Thread, when: u64) -> Option<usize> {
+    open_in(thread.frames, thread.depth.min(FRAMES), when)
+}
+
+#[inline(always)]
+fn open_in(frames: *const Frame, depth: usize, when: u64) -> Option<usize> {
+    /// How far down the blocks are looked through.
+    const DEPTH: usize = 64;
+    let further = depth.saturating_sub(DEPTH);
+    // SAFETY: there is room for so many frames.
+    let is_older = |&open: &usize| open == 0 || unsafe { (*frames.add(open - 1)).entered } <= when;
+    (further..=depth).rev().find(is_older)
 }
 
 /// An access of any length. Large ones are many of small ones.
@@ -337,7 +449,7 @@ pub fn enter(thread: &mut Thread) -> bool {
 /// The lock that orders accesses to an address.
 #[inline(always)]
 pub fn stripe(address: usize) -> &'static Spin {
-    &STRIPE_LOCKS[(address >> 3) % STRIPES]
+    &STRIPE_LOCKS[address / GRANULE % STRIPES]
 }
 
 /// Under the lock of the stripe: what becomes of an access. It is noted, and what conflicts with it in the words of
@@ -350,11 +462,12 @@ pub fn take_over(thread: &mut Thread, access: Access, address: usize, size: usiz
     if covered_once && thread::is_since(own, thread.key) && own & LATE == 0 {
         return Need::None;
     }
-    let (mut receives, mut conflicts) = (false, false);
+    let known = summary_of_others(thread, address);
+    let mut receives = false;
     for index in 0..PLANES {
-        let taken = take_from(thread, access, index, address, bytes);
-        receives |= taken.receives;
-        conflicts |= taken.conflicts;
+        if known >> index & 0x11 != 0 {
+            receives |= take_from(thread, access, index, address, bytes);
+        }
     }
     receives &= !covered_once;
     if receives {
@@ -365,17 +478,7 @@ pub fn take_over(thread: &mut Thread, access: Access, address: usize, size: usiz
     if access == Access::Write {
         note(thread, Access::Write, address, bytes);
     }
-    // Where no lock is held, the two may race, and then nothing else may tell their order.
-    if receives || conflicts && thread.locks == 0 { Need::Record } else { Need::Late }
-}
-
-/// What was found in another group's words.
-#[derive(Default)]
-struct Taken {
-    /// The access receives something that its thread had not heard of.
-    receives: bool,
-    /// It conflicts with something.
-    conflicts: bool,
+    if receives { Need::Record } else { Need::Late }
 }
 
 /// What an access needs.
@@ -401,25 +504,24 @@ fn mark_late(thread: &mut Thread, access: Access, address: usize, size: usize, p
     remember(thread, access, address, size, place);
 }
 
-/// Takes from another group's words what conflicts with an access.
-fn take_from(thread: &mut Thread, access: Access, index: usize, address: usize, bytes: u64) -> Taken {
+/// Takes from a group's words what conflicts with an access. True if the thread receives something from one of the group that
+/// it had not heard of.
+fn take_from(thread: &mut Thread, access: Access, index: usize, address: usize, bytes: u64) -> bool {
     let birth = thread.birth;
     let not_mine = |word: &AtomicU64| {
         let word = word.load(Ordering::Relaxed);
         if thread::is_since(word, birth) { 0 } else { word }
     };
     // SAFETY: reserved planes.
-    let (reads, writes) =
-        unsafe { (word(plane(index), address), write_word(plane_of_writes(index), address)) };
+    let (reads, writes) = unsafe { (word(plane(index), address), word(plane_of_writes(index), address)) };
     let is_own_group = plane(index) == thread.plane;
     let written = not_mine(writes);
     // Reads do not conflict with each other, and looking for them costs a cache miss per group.
     let look_at_reads = access == Access::Write || is_own_group || written & LATE != 0;
     let read = if look_at_reads { not_mine(reads) } else { 0 };
     if read | written == 0 {
-        return Taken::default();
+        return false;
     }
-    let conflicts = written & bytes != 0 || access == Access::Write && read & bytes != 0;
     if is_own_group {
         // This thread needs the words for itself: what is late in them is recorded while it can be.
         for (word, access) in [(written, Access::Write), (read, Access::Read)] {
@@ -428,28 +530,45 @@ fn take_from(thread: &mut Thread, access: Access, index: usize, address: usize, 
             }
         }
     }
-    let mut receives = written & (bytes | PAST | FOREIGN) != 0 && is_news(thread, written);
-    let conflict = written & bytes;
-    if conflict != 0 {
-        let late = written & LATE != 0 && act_for(written, Access::Write, address, conflict);
-        if !late && access == Access::Write && read & LATE != 0 {
-            act_for(read, Access::Read, address, read & bytes);
-        }
-        writes.store(
-            match access {
-                Access::Read => written & !bytes | PAST,
-                Access::Write => left(written, bytes),
-            },
-            Ordering::Relaxed,
-        );
-    } else if access == Access::Write && read & LATE != 0 {
+    let writes_to_it = access == Access::Write;
+    let write_is_news = written & (bytes | PAST | FOREIGN) != 0 && !has_heard(thread, written);
+    let read_is_news = writes_to_it && read & (bytes | PAST | FOREIGN) != 0 && !has_heard(thread, read);
+    // What the thread has heard of comes before it already, by some record of the same period.
+    let recorded =
+        write_is_news && written & LATE != 0 && act_for(written, Access::Write, address, written & bytes);
+    if !recorded && read_is_news && read & LATE != 0 {
         act_for(read, Access::Read, address, read & bytes);
     }
-    if access == Access::Write && read & (bytes | FOREIGN) != 0 {
-        receives |= is_news(thread, read);
-        reads.store(left(read, bytes), Ordering::Relaxed);
+    if write_is_news {
+        hear(thread, written);
     }
-    Taken { receives, conflicts }
+    if read_is_news {
+        hear(thread, read);
+    }
+    if written & (bytes | QUIET) != 0 {
+        let written = written & !QUIET;
+        let less = match access {
+            Access::Write => left(written, bytes),
+            // The other bytes will be read next, and nobody will ask for a record of theirs.
+            Access::Read if is_over(written) => written & !BYTES | PAST,
+            Access::Read => written & !bytes | PAST,
+        };
+        writes.store(less, Ordering::Relaxed);
+    }
+    if writes_to_it && read & (bytes | PAST | FOREIGN | QUIET) != 0 {
+        reads.store(left(read & !QUIET, bytes), Ordering::Relaxed);
+    }
+    write_is_news || read_is_news
+}
+
+/// Whether nobody can be asked any more to record what a word tells of.
+#[inline(always)]
+fn is_over(other: u64) -> bool {
+    let thread = thread::of_index(thread::index_of(other));
+    // SAFETY: what is known about threads lives for ever.
+    other & LATE == 0
+        || thread.is_null()
+        || unsafe { (&raw const (*thread).received).read_volatile() } > other & WHEN
 }
 
 /// What a write leaves of another's word. All that came before comes before the write now, and who comes after the
@@ -460,31 +579,15 @@ fn left(word: u64, bytes: u64) -> u64 {
     if bytes == BYTES || left & (BYTES | PAST | FOREIGN) == 0 { 0 } else { left }
 }
 
-/// Whether the thread has not heard of the period that another's word tells of, nor comes after it by its creation.
-/// Now it has.
-#[inline(always)]
-fn is_news(thread: &mut Thread, other: u64) -> bool {
-    let by_creator = other >= thread.parent_birth && other < thread.parent_last;
-    if by_creator && other & FOREIGN == 0 {
-        return false;
-    }
-    let when = other & WHEN;
-    let heard = &mut thread.heard[thread::index_of(other) % HEARD];
-    if thread::index_of(*heard) == thread::index_of(when) && *heard >= when && other & FOREIGN == 0 {
-        return false;
-    }
-    *heard = when;
-    true
-}
-
 /// Notes an access as recorded in the thread's own word.
 #[inline(always)]
 fn note(thread: &Thread, access: Access, address: usize, bytes: u64) {
+    summarise(thread, access, address);
     let own = access.own(thread, address);
     let known = own.load(Ordering::Relaxed);
     let mut noted = thread.key | bytes;
     if thread::is_since(known, thread.birth) {
-        noted |= known & (PAST | FOREIGN);
+        noted |= known & (PAST | FOREIGN | QUIET);
         if access == Access::Write && known & BYTES != 0 {
             noted |= PAST;
         }
@@ -493,7 +596,8 @@ fn note(thread: &Thread, access: Access, address: usize, bytes: u64) {
             noted |= others | if others == 0 { 0 } else { known & LATE };
         }
     } else if known != 0 {
-        noted |= FOREIGN;
+        // Who comes after this thread comes after what it has heard of.
+        noted |= if has_heard(thread, known) { PAST } else { FOREIGN };
     }
     own.store(noted, Ordering::Relaxed);
 }
@@ -514,32 +618,21 @@ fn act_for(late: u64, access: Access, address: usize, bytes: u64) -> bool {
     if other.is_null() {
         return false;
     }
-    /// How far down the blocks are looked through for the one of the access.
-    const DEPTH: usize = 64;
     // SAFETY: what is known about threads lives for ever; every field is read on its own, as it is at some moment.
     unsafe {
         let now = || {
             let read = |field: *const u64| field.read_volatile();
-            (
-                read(&raw const (*other).newest),
-                read((&raw const (*other).depth).cast()),
-                read(&raw const (*other).key),
-            )
+            (read(&raw const (*other).newest), read((&raw const (*other).depth).cast()))
         };
         let before = now();
-        let (_, depth, key) = before;
-        let depth = (depth as usize).min(FRAMES);
+        let depth = (before.1 as usize).min(FRAMES);
         let frames = (*other).frames;
-        let open = if key == when {
-            Some(depth)
-        } else {
-            (depth.saturating_sub(DEPTH)..depth).rev().find(|&i| (*frames.add(i)).key == when)
-        };
+        let Some(open) = open_in(frames, depth, when) else { return false };
         let announced = (&raw const (*other).announced).read_volatile();
         let received = (&raw const (*other).received).read_volatile();
         let birth = (&raw const (*other).birth).read_volatile();
-        let Some(open) = open.filter(|&open| announced <= open) else { return false };
-        if received > when || birth > when || now() != before {
+        let is_same_index = thread::index_of(birth) == thread::index_of(when);
+        if announced > open || received > when || birth > when || !is_same_index || now() != before {
             return false;
         }
         let (at, place) = (&raw const (*other).recent[(address >> 3) % RECENT]).read_volatile();
@@ -549,9 +642,9 @@ fn act_for(late: u64, access: Access, address: usize, bytes: u64) -> bool {
             announced,
             open,
             kind: access.kind(),
-            place: if at == address & !7 { place } else { 0 },
+            place: if at & !7 == address & !7 { place } else { 0 },
         };
-        stream::record_late(&late, address & !7, bytes as u8);
+        stream::record_late(&late, address & !(GRANULE - 1), bytes as u16);
         if open > announced {
             let said = ((*frames.add(open - 1)).entered, open);
             (&raw const (*other).announced_by_other).cast_mut().write_volatile(said);
@@ -562,50 +655,46 @@ fn act_for(late: u64, access: Access, address: usize, bytes: u64) -> bool {
 
 /// Memory begins a new life: no word speaks of it any more.
 pub fn forget(address: usize, bytes: usize) {
-    const PAGE: usize = 4096;
+    /// What a page of words is about.
+    const PAGE: usize = 2 * 4096;
     const LARGE: usize = 16 * PAGE;
-    let (start, end) = (address & !7, (address + bytes + 7) & !7);
+    let (start, end) = (address & !(GRANULE - 1), (address + bytes + GRANULE - 1) & !(GRANULE - 1));
     if bytes < LARGE {
         return clear(start, end);
     }
     let (first_page, last_page) = ((start + PAGE - 1) & !(PAGE - 1), end & !(PAGE - 1));
     clear(start, first_page);
     clear(last_page, end);
-    for index in 0..PLANES {
+    for plane in (0..PLANES).flat_map(|index| [plane(index), plane_of_writes(index)]) {
         // SAFETY: a reserved plane.
-        let words = unsafe { word(plane(index), first_page) };
-        sys::forget_pages(&raw const *words as usize, last_page - first_page);
+        let words = unsafe { word(plane, first_page) };
+        sys::forget_pages(&raw const *words as usize, (last_page - first_page) / 2);
     }
-    // SAFETY: reserved memory.
-    let words = unsafe { write_word(plane_of_writes(0), first_page) };
-    sys::forget_pages(&raw const *words as usize, (last_page - first_page) * PLANES);
 }
 
 fn clear(from: usize, to: usize) {
-    for address in (from..to).step_by(8) {
-        for word in words(address) {
-            if word.load(Ordering::Relaxed) != 0 {
-                word.store(0, Ordering::Relaxed);
-            }
+    for word in words(from, to) {
+        if word.load(Ordering::Relaxed) != 0 {
+            word.store(0, Ordering::Relaxed);
         }
     }
 }
 
-/// All words for an address.
-fn words(address: usize) -> impl Iterator<Item = &'static AtomicU64> {
-    // SAFETY: reserved planes.
-    (0..PLANES * 2).map(move |i| unsafe {
-        if i < PLANES { word(plane(i), address) } else { write_word(plane_of_writes(i), address) }
+/// All words for a stretch of memory that may say something.
+fn words(from: usize, to: usize) -> impl Iterator<Item = &'static AtomicU64> {
+    (from & !(GRANULE - 1)..to).step_by(GRANULE).flat_map(|address| {
+        let known = summary(address).load(Ordering::Relaxed);
+        let groups = (0..PLANES).filter(move |index| known >> index & 0x11 != 0);
+        let planes = groups.flat_map(|index| [plane(index), plane_of_writes(index)]);
+        // SAFETY: reserved planes.
+        planes.map(move |plane| unsafe { word(plane, address) })
     })
 }
 
 /// Whether any thread has accessed this memory, or it is too long to look.
 pub fn is_known(address: usize, bytes: usize) -> bool {
     const LONG: usize = 1 << 16;
-    bytes >= LONG
-        || (address & !7..address + bytes)
-            .step_by(8)
-            .any(|address| words(address).any(|word| word.load(Ordering::Relaxed) != 0))
+    bytes >= LONG || words(address, address + bytes).any(|word| word.load(Ordering::Relaxed) != 0)
 }
 
 /// In a new process: nobody holds a stripe.

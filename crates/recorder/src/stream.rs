@@ -14,10 +14,10 @@ use crate::thread::{FRAMES, Frame, Thread};
 /// The ring; null while nobody wants records.
 static RING: AtomicPtr<Header> = AtomicPtr::new(core::ptr::null_mut());
 
-/// How long to sleep while the ring is full, in microseconds, and after how many sleeps to ask whether anybody
-/// reads it at all.
+/// How long to sleep while the ring is full, in microseconds: at first, and at most. Only after the longest is asked
+/// whether anybody reads it at all.
 const NAP: usize = 50;
-const NAPS_BETWEEN_DOUBTS: u32 = 1000;
+const LONGEST_NAP: usize = 3200;
 
 /// Where records go from now on; null for nowhere.
 pub fn open(ring: *mut Header) {
@@ -34,8 +34,16 @@ pub fn header() -> Option<&'static Header> {
 /// Records something that `thread` does.
 #[inline]
 pub fn record(thread: &mut Thread, kind: Kind, size: u8, operand: u64, place: usize) {
+    let open = thread.depth.min(FRAMES);
+    record_in(thread, open, kind, size, operand, place);
+}
+
+/// Records something that `thread` has done when only the first `open` of its blocks were open. No further ones may be
+/// announced.
+#[inline(always)]
+pub(crate) fn record_in(thread: &mut Thread, open: usize, kind: Kind, size: u8, operand: u64, place: usize) {
     let Some(header) = header() else { return };
-    let (depth, block) = announce(header, thread);
+    let (depth, block) = announce(header, thread, open);
     let what = (kind as u64) << 56 | u64::from(size) << 48 | operand & LOW;
     put(header, thread.serial, what, place_word(depth, place), block);
     header.seen[thread.index as usize % COUNTERS].store(thread.seen, Ordering::Relaxed);
@@ -66,11 +74,10 @@ pub fn record_label(thread: &mut Thread, hash: u64, text: &[u8]) {
     }
 }
 
-/// Announces all open blocks that were not, and returns the innermost of them for the record at hand, with how many
+/// Announces the first `open` blocks that were not, and returns the innermost of them for the record at hand, with how many
 /// are announced around it.
 #[inline(always)]
-fn announce(header: &Header, thread: &mut Thread) -> (usize, u64) {
-    let open = thread.depth.min(FRAMES);
+fn announce(header: &Header, thread: &mut Thread, open: usize) -> (usize, u64) {
     if thread.announced == open {
         return (open, 0);
     }
@@ -118,19 +125,21 @@ pub(crate) struct Late {
     pub(crate) place: usize,
 }
 
-/// Records it now, for the bytes of a word that are in the mask.
-pub(crate) fn record_late(late: &Late, word: usize, bytes: u8) {
+/// Records it now, for the bytes from `start` that are in the mask: one record per stretch in 8 aligned bytes.
+pub(crate) fn record_late(late: &Late, start: usize, bytes: u16) {
     let Some(header) = header() else { return };
     let (mut depth, mut block) = announce_some(header, late.serial, late.frames, late.announced, late.open);
-    let mut rest = bytes;
-    while rest != 0 {
-        let offset = rest.trailing_zeros();
-        let size = (!(rest >> offset)).trailing_zeros();
-        let operand = word as u64 + u64::from(offset);
-        let what = (late.kind as u64) << 56 | u64::from(size) << 48 | operand & LOW;
-        put(header, late.serial, what, place_word(depth, late.place), block);
-        (depth, block) = (late.open, 0);
-        rest &= !((((1u32 << size) - 1) << offset) as u8);
+    for half in [0, 8] {
+        let mut rest = (bytes >> half) as u8;
+        while rest != 0 {
+            let offset = rest.trailing_zeros();
+            let size = (!(rest >> offset)).trailing_zeros();
+            let operand = start as u64 + u64::from(half + offset);
+            let what = (late.kind as u64) << 56 | u64::from(size) << 48 | operand & LOW;
+            put(header, late.serial, what, place_word(depth, late.place), block);
+            (depth, block) = (late.open, 0);
+            rest &= !((((1u32 << size) - 1) << offset) as u8);
+        }
     }
 }
 
@@ -169,16 +178,16 @@ fn put(header: &Header, serial: u32, what: u64, place: u64, block: u64) {
 #[cold]
 #[inline(never)]
 fn wait_for_room(header: &Header, number: u64) -> bool {
-    let mut naps = 0;
+    let mut nap = NAP;
     while number >= header.tail.0.load(Ordering::Acquire) + CAPACITY {
         let reader = header.reader.load(Ordering::Acquire);
-        let in_doubt = naps == NAPS_BETWEEN_DOUBTS;
+        let in_doubt = nap == LONGEST_NAP;
         if header.closed.load(Ordering::Acquire) != 0 || in_doubt && reader != 0 && !sys::exists(reader) {
             open(core::ptr::null_mut());
             return false;
         }
-        naps = if in_doubt { 0 } else { naps + 1 };
-        sys::sleep(NAP);
+        sys::sleep(nap);
+        nap = (nap * 2).min(LONGEST_NAP);
     }
     true
 }

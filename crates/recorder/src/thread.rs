@@ -13,7 +13,7 @@
 //! access is covered by any record of the thread whose period is *at least* the current one; see `shadow.rs`.
 //!
 //! ```text
-//! key   = index of the thread (14 bits) | period (32) | flags and bytes (18), all zero
+//! key   = index of the thread (12 bits) | period (32) | flags and bytes (20), all zero
 //! ```
 //!
 //! Numbers of periods never come back: an index that is given to a new thread counts on, and one that is used up
@@ -122,10 +122,10 @@ pub struct Frame {
 pub const FRAMES: usize = 0xffff;
 
 /// The step from one period to the next.
-pub const STEP: u64 = 1 << 18;
+pub const STEP: u64 = 1 << 20;
 /// Where the index is in a key.
-pub const INDEX_SHIFT: u32 = 50;
-const INDEXES: usize = 1 << 14;
+pub const INDEX_SHIFT: u32 = 52;
+const INDEXES: usize = 1 << 12;
 
 global_asm!(
     ".section .tbss.atomvet_thread,\"awT\",@nobits",
@@ -280,6 +280,7 @@ impl Thread {
 
     fn be_index(&mut self, index: usize) {
         self.index = index as u32;
+        shadow::join_group(index);
         self.newest = LAST_KEYS[index].load(Ordering::Relaxed).max((index as u64) << INDEX_SHIFT);
         self.newest += STEP;
         self.key = self.newest;
@@ -320,6 +321,7 @@ impl Thread {
             return;
         }
         self.be_index(index);
+        self.bare_count = 0;
         THREADS[index].store(self, Ordering::Release);
         for i in 0..self.depth.min(FRAMES) {
             // SAFETY: the first `depth` frames are there.

@@ -20,10 +20,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 pub const DIRECTORY: &str = "ATOMVET_RING_DIRECTORY";
 
 /// The first word of a ring. Changes with the layout.
-pub const MAGIC: u64 = 0x3130_676e_6972_7661;
+pub const MAGIC: u64 = 0x3230_676e_6972_7661;
 
-/// How many records a ring holds: 8 MiB, a few milliseconds of the busiest programs.
-pub const CAPACITY: u64 = 1 << 18;
+/// How many records a ring holds: 1 MiB, a few milliseconds of the busiest programs.
+pub const CAPACITY: u64 = 1 << 15;
 
 /// Bytes before the first slot.
 pub const HEADER_BYTES: usize = 16 << 10;

@@ -1,56 +1,101 @@
-//! The hooks for plain accesses. An access that is covered by a record (`shadow.rs`) is found to be so in 21 instructions that
-//! call nothing and save no register; the compiler's own version of the same took 30 and two jumps, which was a third
-//! of matrix multiplication's time. Everything else goes on in Rust, with the place it was called from.
+//! The hooks for plain accesses. An access that is covered by a record (`shadow.rs`) is found to be so in 20 instructions
+//! that call nothing and save no register. One that is late where its word is quiet takes 22 more: programs with short
+//! functions have as many of those. Everything else goes on in Rust, with the place it was called from.
 
 use core::arch::naked_asm;
 use core::mem::offset_of;
 
 use crate::shadow::{self, Access};
-use crate::thread::{INDEX_SHIFT, Thread};
+use crate::thread::{BARE, INDEX_SHIFT, RECENT, Thread};
 
 /// The same as [`shadow::access`], which says what is done here and why.
 macro_rules! accesses {
-    ($($hook:ident $body:ident: $access:ident of $size:literal in $plane:ident times $scale:literal;)*) => {
+    ($($hook:ident $body:ident: $access:ident of $size:literal in $plane:ident, $late:ident;)*) => {
         $(
             #[unsafe(no_mangle)]
             #[unsafe(naked)]
             unsafe extern "C" fn $hook(address: usize) {
                 naked_asm!(
                     "mov rax, qword ptr [rip + atomvet_thread@GOTTPOFF]",
+                    "movabs rdx, {mask}",
                     "mov rax, qword ptr fs:[rax]",
+                    "and rdx, rdi",
+                    "shr rdx",
                     "test rax, rax",
                     "jz 2f",
                     "inc qword ptr [rax + {seen}]",
-                    // Where the word for this address is.
-                    "mov rdx, rdi",
-                    "shl rdx, {address_shift}",
-                    "shr rdx, {address_shift}",
-                    "and rdx, -8",
-                    "mov rcx, qword ptr [rax + {plane}]",
-                    "mov rdx, qword ptr [rcx + rdx * {scale}]",
-                    // Is it of this thread and this period?
-                    "mov rcx, rdx",
-                    "sub rcx, qword ptr [rax + {key}]",
-                    "shr rcx, {index_shift}",
-                    "jnz 2f",
-                    // Has it all bytes? The bit behind the last is never set: what crosses a word is not covered.
+                    "add rdx, qword ptr [rax + {plane}]",
+                    "mov rsi, qword ptr [rdx]",
+                    // Is the word of this thread and this period?
+                    "mov r8, rsi",
+                    "sub r8, qword ptr [rax + {key}]",
                     "mov ecx, edi",
-                    "and ecx, 7",
-                    "shr edx, cl",
-                    "not edx",
-                    "test edx, {bytes}",
-                    "jnz 2f",
+                    "shr r8, {index_shift}",
+                    "jnz 3f",
+                    // Has it all bytes? They are turned to where those of the first address would be.
+                    "mov r8d, esi",
+                    "ror r8w, cl",
+                    "not r8d",
+                    "test r8b, {bytes}",
+                    "jnz 4f",
                     "ret",
+                    // Everything else, in Rust.
                     "2:",
                     "mov rsi, qword ptr [rsp]",
                     "jmp {body}",
-                    seen = const offset_of!(Thread, seen),
-                    address_shift = const 64 - shadow::ADDRESS_BITS,
+                    // Not of this period: of this thread at all?
+                    "3:",
+                    "mov r8, rsi",
+                    "sub r8, qword ptr [rax + {birth}]",
+                    "shr r8, {index_shift}",
+                    "jnz 2b",
+                    "and esi, {kept_of_earlier}",
+                    "jmp 5f",
+                    // Of this period, but not of all bytes.
+                    "4:",
+                    "and esi, {kept_of_this}",
+                    "5:",
+                    "test esi, {quiet}",
+                    "jz 2b",
+                    // Is the access to be ignored, or to be kept in `bare`?
+                    "cmp dword ptr [rax + {ignoring}], 0",
+                    "jne 2b",
+                    "cmp dword ptr [rax + {bare_count}], {bare}",
+                    "jae 6f",
+                    "cmp dword ptr [rax + {locks}], 0",
+                    "je 2b",
+                    // It is of this period from now on, and late.
+                    "6:",
+                    "mov r8d, {bytes}",
+                    "rol r8w, cl",
+                    "lea r8d, [r8 + {late}]",
+                    "or esi, r8d",
+                    "or rsi, qword ptr [rax + {key}]",
+                    "mov qword ptr [rdx], rsi",
+                    // And this is where.
+                    "mov rcx, qword ptr [rsp]",
+                    "mov edx, edi",
+                    "and edx, {recent_mask}",
+                    "mov qword ptr [rax + rdx * 2 + {recent}], rdi",
+                    "mov qword ptr [rax + rdx * 2 + {recent} + 8], rcx",
+                    "ret",
+                    mask = const shadow::ADDRESS_MASK,
                     plane = const offset_of!(Thread, $plane),
-                    scale = const $scale,
                     key = const offset_of!(Thread, key),
+                    seen = const offset_of!(Thread, seen),
+                    birth = const offset_of!(Thread, birth),
                     index_shift = const INDEX_SHIFT,
                     bytes = const (1 << $size) - 1,
+                    kept_of_earlier = const shadow::KEPT_BY_LATE[0],
+                    kept_of_this = const shadow::KEPT_BY_LATE[1],
+                    quiet = const shadow::QUIET,
+                    ignoring = const offset_of!(Thread, ignoring),
+                    bare_count = const offset_of!(Thread, bare_count),
+                    bare = const BARE,
+                    locks = const offset_of!(Thread, locks),
+                    late = const shadow::$late,
+                    recent = const offset_of!(Thread, recent),
+                    recent_mask = const (RECENT - 1) * 8,
                     body = sym $body,
                 )
             }
@@ -62,23 +107,23 @@ macro_rules! accesses {
 }
 
 accesses! {
-    __tsan_read1 read1: Read of 1 in plane times 1;
-    __tsan_read2 read2: Read of 2 in plane times 1;
-    __tsan_read4 read4: Read of 4 in plane times 1;
-    __tsan_read8 read8: Read of 8 in plane times 1;
-    __tsan_write1 write1: Write of 1 in write_plane times 4;
-    __tsan_write2 write2: Write of 2 in write_plane times 4;
-    __tsan_write4 write4: Write of 4 in write_plane times 4;
-    __tsan_write8 write8: Write of 8 in write_plane times 4;
-    __tsan_volatile_read1 volatile_read1: Read of 1 in plane times 1;
-    __tsan_volatile_read2 volatile_read2: Read of 2 in plane times 1;
-    __tsan_volatile_read4 volatile_read4: Read of 4 in plane times 1;
-    __tsan_volatile_read8 volatile_read8: Read of 8 in plane times 1;
-    __tsan_volatile_write1 volatile_write1: Write of 1 in write_plane times 4;
-    __tsan_volatile_write2 volatile_write2: Write of 2 in write_plane times 4;
-    __tsan_volatile_write4 volatile_write4: Write of 4 in write_plane times 4;
-    __tsan_volatile_write8 volatile_write8: Write of 8 in write_plane times 4;
-    __tsan_vptr_read vptr_read: Read of 8 in plane times 1;
+    __tsan_read1 read1: Read of 1 in plane, LATE_READ;
+    __tsan_read2 read2: Read of 2 in plane, LATE_READ;
+    __tsan_read4 read4: Read of 4 in plane, LATE_READ;
+    __tsan_read8 read8: Read of 8 in plane, LATE_READ;
+    __tsan_volatile_read1 volatile_read1: Read of 1 in plane, LATE_READ;
+    __tsan_volatile_read2 volatile_read2: Read of 2 in plane, LATE_READ;
+    __tsan_volatile_read4 volatile_read4: Read of 4 in plane, LATE_READ;
+    __tsan_volatile_read8 volatile_read8: Read of 8 in plane, LATE_READ;
+    __tsan_write1 write1: Write of 1 in write_plane, LATE_WRITE;
+    __tsan_write2 write2: Write of 2 in write_plane, LATE_WRITE;
+    __tsan_write4 write4: Write of 4 in write_plane, LATE_WRITE;
+    __tsan_write8 write8: Write of 8 in write_plane, LATE_WRITE;
+    __tsan_volatile_write1 volatile_write1: Write of 1 in write_plane, LATE_WRITE;
+    __tsan_volatile_write2 volatile_write2: Write of 2 in write_plane, LATE_WRITE;
+    __tsan_volatile_write4 volatile_write4: Write of 4 in write_plane, LATE_WRITE;
+    __tsan_volatile_write8 volatile_write8: Write of 8 in write_plane, LATE_WRITE;
+    __tsan_vptr_read vptr_read: Read of 8 in plane, LATE_READ;
 }
 
 /// Hooks for accesses that may cross a word.

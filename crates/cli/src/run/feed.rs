@@ -19,16 +19,20 @@ use atomvet_trace::binary::Writer;
 use atomvet_trace::wellformed::{Discipline, Wellformed};
 use atomvet_trace::{Error, ErrorKind, Event, EventId, Names, Op, Place};
 
+use atomvet_ring::CAPACITY;
+
 use super::ring::{Program, Ring};
 use super::translate::{Seen, Translator};
 use crate::spool::Live;
 
 /// Records that make up one block of events.
-const RECORDS: u64 = 1 << 16;
+const RECORDS: u64 = 1 << 12;
 
-/// How long to sleep when there is nothing to read: short enough that no program fills a ring meanwhile, long enough that there is
-/// something to do then. (Waking up every 200 µs for a few hundred records cost a quarter of the time of short programs.)
-const NAP: Duration = Duration::from_millis(2);
+/// How long to sleep when there is nothing to read: as long as it takes to fill an eighth of the ring at the rate of late,
+/// within these bounds. Busy programs do not wait for us then, and idle ones do not wake us up in vain. (Waking up every
+/// 200 µs for a few hundred records cost a quarter of the time of short programs.)
+const NAPS: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(4)];
+const WANTED: u64 = CAPACITY / 8;
 
 /// How often to ask whether the program still runs.
 const BETWEEN_QUESTIONS: Duration = Duration::from_millis(5);
@@ -64,6 +68,9 @@ pub(crate) struct Feed {
     /// Set when nobody waits for this program any more.
     give_up: Arc<AtomicBool>,
     asked: Instant,
+    /// How long the next nap is, and how much was read at the last one.
+    nap: Duration,
+    napped_at: u64,
     summary: Sender<Summary>,
     name: String,
 }
@@ -81,7 +88,20 @@ impl Feed {
         let copy = Some(Writer::new(copy).map_err(|error| copy_error(name, &error))?);
         let wellformed = Wellformed::new(Discipline::Lenient);
         let (asked, name) = (Instant::now(), name.to_owned());
-        Ok(Feed { ring, translator, wellformed, copy, events: 0, give_up, asked, summary, name })
+        let nap = NAPS[0];
+        Ok(Feed {
+            ring,
+            translator,
+            wellformed,
+            copy,
+            events: 0,
+            give_up,
+            asked,
+            nap,
+            napped_at: 0,
+            summary,
+            name,
+        })
     }
 
     /// Whether more records may come, asked now and then.
@@ -105,19 +125,20 @@ impl Feed {
             let Error { file, place, kind, .. } = copy_error(&self.name, &std::io::Error::other(""));
             Error { file, place, kind, problem: broken.problem, help: broken.help }
         })?;
-        block.retain_mut(|event| {
-            event.op = match event.op {
-                Op::Reacquire(lock, mode) => Op::Acquire(lock, mode),
-                Op::Rerelease(lock, mode) => Op::Release(lock, mode),
-                other => other,
-            };
-            event.op != Op::Skip
-        });
+        block.retain(|event| event.op != Op::Skip);
         self.events += block.len() as u64;
         if let Some(copy) = &mut self.copy {
             copy.write(&self.translator.names, block).map_err(|error| copy_error(&self.name, &error))?;
         }
         Ok(())
+    }
+
+    fn sleep(&mut self) {
+        let read = self.ring.position() - self.napped_at;
+        self.napped_at = self.ring.position();
+        self.nap = if read > WANTED { self.nap / 2 } else { self.nap * 5 / 4 };
+        self.nap = self.nap.clamp(NAPS[0], NAPS[1]);
+        std::thread::sleep(self.nap);
     }
 
     fn finish(&mut self, cut_off: bool) -> Result<(), Error> {
@@ -162,7 +183,7 @@ impl Live for Feed {
                 return Ok(false);
             }
             if idle {
-                std::thread::sleep(NAP);
+                self.sleep();
             }
         }
     }

@@ -164,10 +164,17 @@ fn ring_directory() -> anyhow::Result<tempfile::TempDir> {
 
 /// Whether a few rings fit there: a file system in memory may be very small.
 fn has_room(directory: &Path) -> bool {
-    use std::os::fd::AsRawFd;
-    let Ok(file) = tempfile::tempfile_in(directory) else { return false };
-    // SAFETY: the file is open; this changes nothing but its length.
-    unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, 4 * atomvet_ring::FILE_BYTES as libc::off_t) == 0 }
+    use std::os::unix::ffi::OsStrExt;
+    let Ok(path) = std::ffi::CString::new(directory.as_os_str().as_bytes()) else { return false };
+    let mut figures = std::mem::MaybeUninit::<libc::statvfs>::zeroed();
+    // SAFETY: the path ends with a zero; the figures are plain numbers, which the call writes.
+    let figures = unsafe {
+        if libc::statvfs(path.as_ptr(), figures.as_mut_ptr()) != 0 {
+            return false;
+        }
+        figures.assume_init()
+    };
+    figures.f_bavail.saturating_mul(figures.f_frsize) >= 8 * atomvet_ring::FILE_BYTES as u64
 }
 
 fn start(args: &Args, library: &Library, rings: &Path) -> anyhow::Result<Child> {

@@ -57,7 +57,7 @@ pub(crate) struct Ring {
 }
 
 /// How many slots are read before the program is told that they are free.
-const BETWEEN_TELLING: u64 = 4096;
+const BETWEEN_TELLING: u64 = 1024;
 
 impl Ring {
     /// Opens a ring that has appeared.

@@ -128,6 +128,8 @@ struct Mapped {
 
 struct Module {
     path: PathBuf,
+    /// It comes with the system.
+    is_system: bool,
     /// Read when it is first needed: most libraries never are.
     contents: OnceCell<Contents>,
 }
@@ -207,7 +209,8 @@ impl Symbols {
         let module = match self.modules.iter().position(|module| module.path == path) {
             Some(module) => module,
             None => {
-                self.modules.push(Module { path: path.to_owned(), contents: OnceCell::new() });
+                let (is_system, contents) = (is_system(path), OnceCell::new());
+                self.modules.push(Module { path: path.to_owned(), is_system, contents });
                 self.modules.len() - 1
             }
         };
@@ -355,7 +358,7 @@ impl Symbols {
     fn locate_known(&self, address: u64) -> Option<(usize, u64)> {
         // Variables without initial values stand behind what is mapped of their file, in memory of no name.
         let (start, mapped) = self.mapped.range(..=address).next_back()?;
-        let behind = if is_system(&self.modules[mapped.module].path) { 1 << 20 } else { 1 << 30 };
+        let behind = if self.modules[mapped.module].is_system { 1 << 20 } else { 1 << 30 };
         (address < mapped.end + behind).then(|| {
             let in_file = address - start + mapped.offset;
             (mapped.module, self.modules[mapped.module].virtual_address(in_file))
@@ -410,7 +413,9 @@ impl Module {
 impl Contents {
     fn read(path: &Path) -> Contents {
         let mut contents = Contents::default();
-        let Ok(bytes) = std::fs::read(path) else { return contents };
+        let Ok(bytes) = std::fs::File::open(path) else { return contents };
+        // SAFETY: should somebody change the file meanwhile, its names are wrong. (It is mapped by the program itself.)
+        let Ok(bytes) = (unsafe { memmap2::Mmap::map(&bytes) }) else { return contents };
         let Ok(file) = object::File::parse(&*bytes) else { return contents };
         contents.segments = (file.segments())
             .map(|segment| {
@@ -426,7 +431,8 @@ impl Contents {
                 || name.starts_with("atomvet_begin")
         };
         contents.instrumented = file.dynamic_symbols().chain(file.symbols()).any(|s| is_hook(&s));
-        let debug = debug_file(path, &file);
+        // Nobody asks for lines of the system's, and to read all that is known about libc takes longer than many programs.
+        let debug = if is_system(path) { None } else { debug_file(path, &file) };
         contents.loader = Loader::new(debug.as_deref().unwrap_or(path)).ok();
         let separate = debug.and_then(|debug| std::fs::read(debug).ok());
         let separate = separate.as_ref().and_then(|bytes| object::File::parse(&**bytes).ok());

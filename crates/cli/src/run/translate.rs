@@ -39,8 +39,12 @@ pub(crate) struct Translator {
     threads: Vec<Thread>,
     /// Per block word of a record.
     blocks: FxHashMap<u64, Known>,
+    /// The last of them that had a place in this table.
+    recent_blocks: Box<[(u64, Known); RECENT]>,
     /// Per return address.
     places: FxHashMap<u64, Site>,
+    /// The last of them that had a place in this table.
+    recent_places: Box<[(u64, Site); RECENT]>,
     labels: HashMap<u64, Vec<u8>>,
     /// Labels whose texts are on their way, per thread.
     half_labels: HashMap<(u32, u64), Vec<u8>>,
@@ -48,7 +52,7 @@ pub(crate) struct Translator {
     shared: FxHashMap<(LockId, ThreadId), u32>,
     locks: BTreeMap<u64, LockId>,
     /// Those used lately, by address.
-    recent_locks: Box<[(u64, LockId); RECENT_LOCKS]>,
+    recent_locks: Box<[(u64, LockId); RECENT]>,
     /// How many locks there were at an address before.
     former_locks: HashMap<u64, u32>,
     barriers: BTreeMap<u64, BarrierId>,
@@ -127,8 +131,16 @@ struct Site {
     is_alone: bool,
 }
 
-/// How many locks are found without a search.
-const RECENT_LOCKS: usize = 1024;
+/// How many locks, places and functions are found without a search.
+const RECENT: usize = 1024;
+
+/// Where an address or a word would be among those.
+#[inline]
+fn recent(word: u64, shift: u32) -> usize {
+    ((word ^ word >> 10) >> shift) as usize % RECENT
+}
+
+const NO_SITE: Site = Site { site: SiteId::NONE, reads_are_hints: false, is_alone: false };
 const NO_LOCK: (u64, LockId) = (u64::MAX, LockId(0));
 
 #[derive(Default)]
@@ -150,12 +162,14 @@ impl Translator {
             used: Vec::new(),
             threads: Vec::new(),
             blocks: FxHashMap::default(),
+            recent_blocks: Box::new([(0, Known::System); RECENT]),
             places: FxHashMap::default(),
+            recent_places: Box::new([(0, NO_SITE); RECENT]),
             labels: HashMap::new(),
             half_labels: HashMap::new(),
             shared: FxHashMap::default(),
             locks: BTreeMap::new(),
-            recent_locks: Box::new([NO_LOCK; RECENT_LOCKS]),
+            recent_locks: Box::new([NO_LOCK; RECENT]),
             former_locks: HashMap::new(),
             barriers: BTreeMap::new(),
             semaphores: BTreeMap::new(),
@@ -224,9 +238,9 @@ impl Translator {
     }
 
     fn begin(&mut self, record: &Record, thread: ThreadId, events: &mut Vec<Event>) {
-        let known = match self.blocks.get(&record.block) {
-            Some(known) => *known,
-            None => self.learn(record.block),
+        let known = match self.recent_blocks[recent(record.block, 0)] {
+            (block, known) if block == record.block => known,
+            _ => self.find_block(record.block),
         };
         let is_outermost = self.threads[record.thread as usize].user_functions == 0;
         let (region, site, counts, is_user_function) = match known {
@@ -262,6 +276,15 @@ impl Translator {
             && self.symbols.is_users(record.address())
     }
 
+    fn find_block(&mut self, block: u64) -> Known {
+        let known = match self.blocks.get(&block) {
+            Some(known) => *known,
+            None => self.learn(block),
+        };
+        self.recent_blocks[recent(block, 0)] = (block, known);
+        known
+    }
+
     /// What a block word means, asked for the first time.
     #[cold]
     fn learn(&mut self, block: u64) -> Known {
@@ -295,9 +318,23 @@ impl Translator {
         known
     }
 
+    #[inline]
     fn site(&mut self, returns_to: u64) -> Site {
+        match self.recent_places[recent(returns_to, 0)] {
+            (place, site) if place == returns_to => site,
+            _ => self.find_site(returns_to),
+        }
+    }
+
+    fn find_site(&mut self, returns_to: u64) -> Site {
+        let site = self.known_site(returns_to);
+        self.recent_places[recent(returns_to, 0)] = (returns_to, site);
+        site
+    }
+
+    fn known_site(&mut self, returns_to: u64) -> Site {
         if returns_to == 0 {
-            return Site { site: SiteId::NONE, reads_are_hints: false, is_alone: false };
+            return NO_SITE;
         }
         if let Some(site) = self.places.get(&returns_to) {
             return *site;
@@ -486,13 +523,15 @@ impl Translator {
 
     #[inline]
     fn lock(&mut self, address: u64) -> LockId {
-        let (recent, lock) = self.recent_locks[(address >> 3) as usize % RECENT_LOCKS];
-        if recent == address { lock } else { self.find_lock(address) }
+        match self.recent_locks[recent(address, 3)] {
+            (known, lock) if known == address => lock,
+            _ => self.find_lock(address),
+        }
     }
 
     fn find_lock(&mut self, address: u64) -> LockId {
         let lock = self.known_lock(address);
-        self.recent_locks[(address >> 3) as usize % RECENT_LOCKS] = (address, lock);
+        self.recent_locks[recent(address, 3)] = (address, lock);
         lock
     }
 
