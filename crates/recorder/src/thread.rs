@@ -89,6 +89,7 @@ pub struct Bare {
     pub(crate) address: usize,
     pub(crate) place: usize,
     pub(crate) key: u64,
+    /// 0 if it needs no record.
     pub(crate) size: u32,
     pub(crate) writes: bool,
 }
