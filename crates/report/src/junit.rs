@@ -87,7 +87,10 @@ fn cases(trace: &Summary, findings: &[&Finding]) -> (String, Numbers) {
             number => format!("{number} times"),
         };
         put!(text, "    <testcase classname=\"{class}\" name=\"{}\">", quoted(&block.name));
-        put!(text, "      <system-out>entered {times}, and nothing was found</system-out>\n    </testcase>");
+        put!(
+            text,
+            "      <system-out>entered {times}, and no violation was found</system-out>\n    </testcase>"
+        );
         numbers.tests += 1;
     }
     rest(&mut text, &class, trace, findings, &mut numbers);

@@ -196,10 +196,14 @@ impl<'a> Telling<'a> {
         // A finding without a place of its own is shown at its first event that has one.
         let mut places =
             finding.site.iter().chain(finding.scene.rows.iter().filter_map(|row| row.site.as_ref()));
+        let kind = match finding.rule.id.as_str() {
+            "data-race" | "potential-deadlock" => "variable",
+            _ => "function",
+        };
         let place = Location {
             id: None,
             physical_location: places.find_map(|site| self.paths.physical(site)),
-            logical_locations: Some([LogicalLocation { name: &finding.subject, kind: "function" }]),
+            logical_locations: Some([LogicalLocation { name: &finding.subject, kind }]),
             message: None,
         };
         let related =

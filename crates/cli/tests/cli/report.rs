@@ -240,7 +240,7 @@ fn junit_has_a_passing_case_per_clean_block() {
     let junit = rendered(&report, "junit");
     assert!(junit.contains("tests=\"4\" failures=\"1\" errors=\"0\" skipped=\"0\""), "{junit}");
     assert!(
-        junit.contains("name=\"fine\">\n      <system-out>entered 2 times, and nothing was found"),
+        junit.contains("name=\"fine\">\n      <system-out>entered 2 times, and no violation was found"),
         "{junit}"
     );
     assert!(!junit.contains("name=\"deposit\""), "{junit}");

@@ -144,8 +144,8 @@ function lit(whole, element) {
   for (const other of whole.querySelectorAll(".lit")) other.classList.remove("lit");
   if (!element) return;
   for (const key of ["why", "row"]) {
-    const value = element.dataset[key];
-    if (value !== undefined) for (const other of whole.querySelectorAll(`[data-${key}~="${Number(value)}"]`)) other.classList.add("lit");
+    // A line of source may belong to several events.
+    for (const value of (element.dataset[key] || "").split(" ").filter(Boolean)) for (const other of whole.querySelectorAll(`[data-${key}~="${Number(value)}"]`)) other.classList.add("lit");
   }
   const said = whole.querySelector(".said");
   if (said) said.textContent = element.dataset.told || "";
