@@ -80,6 +80,7 @@ pub(super) fn in_a_million_events() -> String {
 
 /// Processor time that a command takes: what else the machine does hardly matters.
 #[cfg(unix)]
+#[expect(clippy::zombie_processes, reason = "wait4 waits for it, and tells what it took")]
 fn processor_seconds(mut command: Command) -> f64 {
     // Nobody reads what it says.
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
