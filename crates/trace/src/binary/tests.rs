@@ -97,7 +97,7 @@ fn payloads_are_not_believed() {
         payload[at] = byte;
         payload
     };
-    check_payload(&with(10, 23), event, "found operation code 23, expected at most 22");
+    check_payload(&with(10, 24), event, "found operation code 24, expected at most 23");
     check_payload(&with(10, 11), event, "found target 0 of `acq`, expected a lock of the 0 named so far");
     check_payload(&with(1, 0), block, "block 0: found a name of 0 bytes, expected 1 to 1048576");
     check_payload(&with(2, 0xff), block, "block 0: found a name that is not UTF-8, expected text");
