@@ -80,6 +80,7 @@ pub(super) fn in_a_million_events() -> String {
 
 /// Processor time that a command takes: what else the machine does hardly matters.
 #[cfg(unix)]
+#[expect(clippy::zombie_processes, reason = "wait4 waits for it, and tells what it took")]
 fn processor_seconds(mut command: Command) -> f64 {
     // Nobody reads what it says.
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
@@ -102,7 +103,9 @@ fn rendering_takes_less_time_than_checking() {
     let check = |formats: &[&str]| {
         let mut arguments = vec!["check", "-o", &out, &trace];
         formats.iter().for_each(|format| arguments.extend(["--format", format]));
-        processor_seconds(command(&arguments))
+        // The best of a few: caches are shared with whatever else runs.
+        let tries = (0..3).map(|_| processor_seconds(command(&arguments)));
+        tries.fold(f64::INFINITY, f64::min)
     };
     // The contract is what a check ends with; each rendering is made of it.
     let checking = check(&["json"]);
