@@ -103,7 +103,9 @@ fn rendering_takes_less_time_than_checking() {
     let check = |formats: &[&str]| {
         let mut arguments = vec!["check", "-o", &out, &trace];
         formats.iter().for_each(|format| arguments.extend(["--format", format]));
-        processor_seconds(command(&arguments))
+        // The best of a few: caches are shared with whatever else runs.
+        let tries = (0..3).map(|_| processor_seconds(command(&arguments)));
+        tries.fold(f64::INFINITY, f64::min)
     };
     // The contract is what a check ends with; each rendering is made of it.
     let checking = check(&["json"]);
