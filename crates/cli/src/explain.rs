@@ -2,6 +2,7 @@
 
 use anyhow::bail;
 use atomvet_check::Strength;
+use atomvet_check::idioms::Idiom;
 use atomvet_check::registry::CHECKERS;
 use atomvet_check::witness::Shape;
 
@@ -109,8 +110,9 @@ const WORDS: &[(&str, &str)] = &[
     ),
     (
         "specification",
-        "A TOML file with atomic = [\"name\", …]: the blocks that are meant to be atomic. `atomvet refine` writes one\n\
-         from traces, `atomvet check --spec FILE` ignores all blocks that it does not list.",
+        "atomvet.toml, in the working directory or above it: which blocks are atomic and which are not, suppressions,\n\
+         idioms, options. `atomvet refine` writes a first one from traces, `atomvet run --refine` from a run;\n\
+         --spec FILE names another. docs/specification.md has the whole.",
     ),
     (
         "suppression",
@@ -149,6 +151,7 @@ const WORDS: &[(&str, &str)] = &[
 const TABLES: &[(&str, &str)] = &[
     ("algorithms", "the algorithms, what each guarantees and costs"),
     ("exit", "the exit statuses; `exit 3` is one of them"),
+    ("idioms", "what is not atomic by the letter and fine all the same, if you say so"),
     ("shapes", "the names of anomalies"),
     ("strengths", "how sure a finding is"),
     ("verdicts", "the two verdicts, on the trace and on blocks"),
@@ -168,7 +171,8 @@ pub(crate) fn names() -> Vec<String> {
     let shapes = Shape::ALL.iter().map(|shape| shape.name());
     let strengths = STRENGTHS.iter().map(|(strength, _)| strength.name());
     let algorithms = CHECKERS.iter().map(|entry| entry.info.name);
-    let all = tables_and_words.chain(shapes).chain(strengths).chain(algorithms);
+    let idioms = Idiom::ALL.iter().map(|idiom| idiom.name());
+    let all = tables_and_words.chain(shapes).chain(strengths).chain(idioms).chain(algorithms);
     all.map(|name| name.replace(", ", "-").replace(' ', "-")).collect()
 }
 
@@ -182,6 +186,7 @@ fn topics() -> String {
     line("a word", &listed(WORDS.iter().map(|(word, _)| *word).collect()));
     line("a shape", &listed(Shape::ALL.iter().map(|shape| shape.name()).collect()));
     line("a strength", &listed(STRENGTHS.iter().map(|(strength, _)| strength.name()).collect()));
+    line("an idiom", &listed(Idiom::ALL.iter().map(|idiom| idiom.name()).collect()));
     line("an algorithm", &listed(CHECKERS.iter().map(|entry| entry.info.name).collect()));
     text
 }
@@ -196,6 +201,7 @@ fn text(topic: &str) -> anyhow::Result<String> {
     }
     Ok(match simple.as_str() {
         "algorithms" | "algorithm" => list::table(),
+        "idioms" | "idiom" | "benign" => Idiom::ALL.iter().map(idiom).collect(),
         "shapes" | "shape" | "anomalies" | "anomaly" => {
             Shape::ALL.iter().map(shape).collect::<Vec<_>>().join("\n")
         }
@@ -207,6 +213,7 @@ fn text(topic: &str) -> anyhow::Result<String> {
                 WORDS.iter().find(|(name, _)| *name == simple).map(|(_, text)| format!("{text}\n")),
                 Shape::ALL.iter().find(|s| s.name().replace('-', " ") == simple).map(shape),
                 STRENGTHS.iter().find(|s| s.0.name().replace(',', "") == simple).map(strength),
+                Idiom::ALL.iter().find(|i| i.name().replace('-', " ") == simple).map(idiom),
                 list::one(&simple.replace(' ', "-")),
             ];
             let found: Vec<String> = found.into_iter().flatten().collect();
@@ -229,6 +236,15 @@ fn shape(shape: &Shape) -> String {
     let demos = format!("see it: {}", demos.join(", "));
     let lines = [shape.meaning(), &remedy, &demos].map(|line| grid::paragraph("  ", line)).concat();
     format!("{}\n{lines}", shape.name())
+}
+
+fn idiom(idiom: &Idiom) -> String {
+    let use_it = format!(
+        "say so: --idiom {}, or in [idioms] of atomvet.toml; docs/benign.md has it in full",
+        idiom.name()
+    );
+    let lines = [idiom.meaning(), &use_it].map(|line| grid::paragraph("  ", line)).concat();
+    format!("{}\n{lines}", idiom.name())
 }
 
 /// The exit statuses, or one of them, if that is what is asked for.

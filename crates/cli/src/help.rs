@@ -77,6 +77,7 @@ Examples:
   atomvet check --predict --schedules shown trace.std    what could happen in another schedule
   atomvet check --algo regiontrack,velodrome --verify trace.atv
   atomvet check --spec spec.toml --format json -o report.json run1.atv run2.atv
+  atomvet check --baseline atomvet.baseline --idiom hint-reads trace.atv    what counts no more
   atomvet check --format html --format sarif -o report trace.atv    report.html, report.sarif
   zcat trace.gz | atomvet check -
 

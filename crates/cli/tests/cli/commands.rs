@@ -192,6 +192,7 @@ fn explain_knows_its_words() {
     atomvet(&["explain", "exit", "status", "3"]).ends_with(0).prints("atomvet stats TRACE");
     let suspected = atomvet(&["explain", "suspected"]).ends_with(0).out;
     assert!(suspected.starts_with("suspected\n") && !suspected.contains("observed"), "{suspected}");
+    atomvet(&["explain", "hint reads"]).ends_with(0).prints("--idiom hint-reads");
     atomvet(&["explain", "deadlock"]).ends_with(0).prints("wait for each other").prints("guarantee");
     atomvet(&["explain", "lots-update"]).ends_with(2).complains("did you mean lost-update?");
     let run = atomvet(&["explain", "serialisable"]).ends_with(2).complains("did you mean serializable?");
@@ -300,6 +301,7 @@ fn bash_completes_commands_options_and_values() {
     assert_eq!(complete("atomvet dem"), "demo");
     assert_eq!(complete("atomvet check --sche"), "--schedules");
     assert_eq!(complete("atomvet check --algo region"), "regiontrack");
+    assert_eq!(complete("atomvet check --idiom hint"), "hint-reads");
     assert_eq!(complete("atomvet demo write"), "write-skew");
     assert_eq!(complete("atomvet explain lost"), "lost-update");
     for shell in ["zsh", "fish"] {
