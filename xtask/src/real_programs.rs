@@ -216,6 +216,8 @@ fn leveldb(work: &Work) -> anyhow::Result<()> {
             command.arg(format!("--gtest_filter={filter}")).env("TEST_TMPDIR", files);
             let output = work.debian.folder.join(format!("{name}.{}", build.name()));
             command.stdout(std::fs::File::create(&output)?);
+            // What they say about their progress.
+            command.stderr(std::fs::File::create(output.with_extension(format!("{}.log", build.name())))?);
             *seconds = timed(&mut command, build)?;
             printed.push(without_times(&std::fs::read_to_string(output)?));
         }

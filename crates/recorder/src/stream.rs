@@ -139,8 +139,8 @@ const MOST_BLOCKS: usize = 1024;
 /// Records it now, for the bytes from `start` that are in the mask, one record per stretch in 8 aligned bytes, if that is
 /// still true once the places for the records are taken. False if not.
 ///
-/// The other thread changes what it says about itself before it takes a place for what it records, and both are locked
-/// instructions: so if nothing has changed here, its records come later.
+/// The other thread changes what it says about itself before it takes a place for a record, by the same locked instruction as
+/// here: so if nothing has changed after that, its next record comes later.
 pub(crate) fn record_late(late: &Late, start: usize, bytes: u16, is_still_true: impl Fn() -> bool) -> bool {
     let Some(header) = header() else { return false };
     let blocks = late.open - late.announced;
