@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::jni::{self, Env, Object};
 use crate::ring::{Block, Kind, LOW};
 use crate::shadow::{self, Access};
-use crate::thread::{self, Frame, Heritage, Thread};
+use crate::thread::{self, Bare, Frame, Heritage, Thread};
 use crate::{blocks, names, plan, process, stream, sys, vm};
 
 /// How many sites there can be: what the rewriter can number.
@@ -103,9 +103,36 @@ extern "system" fn constant(_: Env, _: Object, which: i32) -> i64 {
         25 => offset_of!(Thread, received),
         26 => offset_of!(Thread, bare_count),
         27 => offset_of!(Thread, frames),
+        28 => offset_of!(Thread, newest),
+        29 => offset_of!(Thread, birth),
         30 => size_of::<Frame>(),
         31 => offset_of!(Frame, key),
         32 => offset_of!(Frame, bare_count),
+        33 => offset_of!(Frame, block),
+        34 => offset_of!(Frame, stack),
+        35 => offset_of!(Frame, place),
+        36 => offset_of!(Frame, entered),
+        37 => ((Block::Function as u64) << 48) as usize,
+        40 => offset_of!(Thread, locks),
+        41 => offset_of!(Thread, bare),
+        42 => size_of::<Bare>(),
+        43 => offset_of!(Bare, address),
+        44 => offset_of!(Bare, place),
+        45 => offset_of!(Bare, key),
+        46 => offset_of!(Bare, size),
+        47 => offset_of!(Bare, writes),
+        48 => offset_of!(Thread, recent),
+        49 => thread::RECENT - 1,
+        50 => thread::BARE,
+        51 => offset_of!(Thread, seen),
+        60 => &raw const STRIPE_LOCKS as usize,
+        61 => STRIPES - 1,
+        62 => thread::STEP as usize,
+        63 => shadow::QUIET as usize,
+        64 => shadow::LATE_READ as usize,
+        65 => shadow::LATE_WRITE as usize,
+        66 => shadow::KEPT_BY_LATE[0] as usize,
+        67 => shadow::KEPT_BY_LATE[1] as usize,
         _ => 0,
     }) as i64
 }
@@ -233,7 +260,6 @@ extern "system" fn access(
     if let Some(thread) = thread::current()
         && !shadow::is_covered(thread, access, address as usize, size)
     {
-        thread.seen += 1;
         shadow::uncovered(access, address as usize, size, site as usize);
     }
     held

@@ -84,13 +84,19 @@ pub struct Thread {
 }
 
 /// A late access.
+#[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Bare {
-    pub(crate) address: usize,
-    pub(crate) place: usize,
-    pub(crate) key: u64,
-    pub(crate) size: u32,
-    pub(crate) writes: bool,
+    /// What is accessed.
+    pub address: usize,
+    /// From where.
+    pub place: usize,
+    /// In which period.
+    pub key: u64,
+    /// How many bytes.
+    pub size: u32,
+    /// Whether they are written.
+    pub writes: bool,
 }
 
 /// How many late accesses are kept to be recorded before something is received.

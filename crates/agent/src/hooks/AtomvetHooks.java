@@ -48,6 +48,34 @@ public final class AtomvetHooks {
     private static final long FRAME = constant(30);
     private static final long FRAME_KEY = constant(31);
     private static final long FRAME_BARE = constant(32);
+    private static final long FRAME_BLOCK = constant(33);
+    private static final long FRAME_STACK = constant(34);
+    private static final long FRAME_PLACE = constant(35);
+    private static final long FRAME_ENTERED = constant(36);
+    private static final long FUNCTION = constant(37);
+    private static final long NEWEST = constant(28);
+    private static final long BIRTH = constant(29);
+    private static final long LOCKS = constant(40);
+    private static final long BARES = constant(41);
+    private static final long A_BARE = constant(42);
+    private static final long BARE_ADDRESS = constant(43);
+    private static final long BARE_PLACE = constant(44);
+    private static final long BARE_KEY = constant(45);
+    private static final long BARE_SIZE = constant(46);
+    private static final long BARE_WRITES = constant(47);
+    private static final long RECENT = constant(48);
+    private static final long RECENT_MASK = constant(49);
+    private static final int MOST_BARE = (int) constant(50);
+    private static final long SEEN = constant(51);
+
+    private static final long STRIPES = constant(60);
+    private static final long STRIPES_MASK = constant(61);
+    private static final long STEP = constant(62);
+    private static final long QUIET = constant(63);
+    private static final long LATE_READ = constant(64);
+    private static final long LATE_WRITE = constant(65);
+    private static final long KEPT_OF_EARLIER = constant(66);
+    private static final long KEPT_OF_THIS = constant(67);
 
     private static final long TID = U.objectFieldOffset(Thread.class, "tid");
     private static final String ID_FIELD = "$atomvet";
@@ -477,30 +505,117 @@ public final class AtomvetHooks {
         }
     }
 
-    private static void readAt(long address, int bytes, int site) {
+    static void readAt(long address, int bytes, int site) {
         T t = t();
-        if (t != null && !isCovered(t, word(t, READS, READ_SHIFT, address), address, bytes)) {
-            begin(t, address, bytes, site, 0);
+        if (t != null) {
+            long where = word(t, READS, READ_SHIFT, address);
+            if (!isCovered(t, where, address, bytes) && !isLate(t, where, address, bytes, site, 0)) {
+                begin(t, address, bytes, site, 0);
+            }
         }
     }
 
-    private static void writeAt(long address, int bytes, int site) {
+    static void writeAt(long address, int bytes, int site) {
         T t = t();
-        if (t != null && !isCovered(t, word(t, WRITES, WRITE_SHIFT, address), address, bytes)) {
-            begin(t, address, bytes, site, 1);
+        if (t != null) {
+            long where = word(t, WRITES, WRITE_SHIFT, address);
+            if (!isCovered(t, where, address, bytes) && !isLate(t, where, address, bytes, site, 1)) {
+                begin(t, address, bytes, site, 1);
+            }
         }
     }
 
-    /** What the filter says of an address. */
+    /** Where the filter has this thread's word for an address. */
     private static long word(T t, long plane, int shift, long address) {
         long place = address & -GRANULE;
-        return U.getLong(U.getLong(t.recorder + plane) + (shift >= 0 ? place << shift : place >> -shift));
+        return U.getLong(t.recorder + plane) + (shift >= 0 ? place << shift : place >> -shift);
     }
 
-    private static boolean isCovered(T t, long word, long address, int bytes) {
+    private static boolean isCovered(T t, long where, long address, int bytes) {
+        long word = U.getLong(where);
+        U.putLong(t.recorder + SEEN, U.getLong(t.recorder + SEEN) + 1);
         return word - U.getLong(t.recorder + KEY) >>> INDEX_SHIFT == 0
             && (~word >>> (address & GRANULE - 1) & bytes) == 0
             && t.depth == t.known;
+    }
+
+    /**
+     * An access that is late where its word is quiet, as in accesses! of crates/runtime/src/hooks.rs; false if it is none. It holds
+     * its stripe like all that are not covered, so that nobody can speak of it before it is made.
+     */
+    private static boolean isLate(T t, long where, long address, int bytes, int site, int writes) {
+        long recorder = t.recorder;
+        long birth = U.getLong(recorder + BIRTH);
+        long word = U.getLong(where);
+        if (word - birth >>> INDEX_SHIFT != 0 || (word & QUIET) == 0 || t.busy) {
+            return false;
+        }
+        finish(t);
+        if (t.depth != t.known && !enterAll(t)) {
+            return false;
+        }
+        long stripe = STRIPES + ((address >>> 4 & STRIPES_MASK) << 6);
+        if (!U.compareAndSetInt(null, stripe, 0, 1)) {
+            return false;
+        }
+        t.holding = stripe;
+        word = U.getLong(where);
+        if (word - birth >>> INDEX_SHIFT != 0 || (word & QUIET) == 0) {
+            finish(t);
+            return false;
+        }
+        long key = U.getLong(recorder + KEY);
+        long kept = word & (word - key >>> INDEX_SHIFT == 0 ? KEPT_OF_THIS : KEPT_OF_EARLIER);
+        long late = writes == 0 ? LATE_READ : LATE_WRITE;
+        U.putLong(where, key | late | kept | (long) bytes << (address & GRANULE - 1));
+        long recent = recorder + RECENT + ((address >>> 3 & RECENT_MASK) << 4);
+        U.putLong(recent, address & -8);
+        U.putLong(recent + 8, site);
+        int count = U.getInt(recorder + BARE);
+        if (count < MOST_BARE && U.getInt(recorder + LOCKS) == 0 && t.depth > 0) {
+            long bare = recorder + BARES + count * A_BARE;
+            U.putLong(bare + BARE_ADDRESS, address);
+            U.putLong(bare + BARE_PLACE, site);
+            U.putLong(bare + BARE_KEY, key);
+            U.putInt(bare + BARE_SIZE, Integer.bitCount(bytes));
+            U.putByte(bare + BARE_WRITES, (byte) writes);
+            U.putInt(recorder + BARE, count + 1);
+        }
+        return true;
+    }
+
+    /** Tells the recorder of blocks that were entered, as enter() of blocks.rs; false if it has to do it itself. */
+    private static boolean enterAll(T t) {
+        long recorder = t.recorder;
+        int known = t.known;
+        int depth = t.depth;
+        long newest = U.getLong(recorder + NEWEST);
+        if (depth > DEPTH || (newest + (depth - known) * STEP ^ newest) >>> INDEX_SHIFT != 0) {
+            return false;
+        }
+        int bare = U.getInt(recorder + BARE);
+        long frame = U.getLong(recorder + FRAMES) + known * FRAME;
+        long key = U.getLong(recorder + KEY);
+        while (known < depth) {
+            // In this order, because other threads look at it at any moment.
+            newest += STEP;
+            U.putLong(recorder + NEWEST, newest);
+            U.putLong(recorder + KEY, newest);
+            U.storeFence();
+            U.putLong(frame + FRAME_BLOCK, FUNCTION | U.getInt(t.blocks + ((long) known << 2)));
+            U.putLong(frame + FRAME_STACK, 0);
+            U.putLong(frame + FRAME_PLACE, 0);
+            U.putLong(frame + FRAME_KEY, key);
+            U.putLong(frame + FRAME_ENTERED, newest);
+            U.putInt(frame + FRAME_BARE, bare);
+            U.storeFence();
+            known++;
+            U.putLong(recorder + OPEN, known);
+            frame += FRAME;
+            key = newest;
+        }
+        t.known = known;
+        return true;
     }
 
     @DontInline
