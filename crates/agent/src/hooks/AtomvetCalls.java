@@ -498,7 +498,7 @@ public final class AtomvetCalls {
         if (action < READ_KEY) {
             return base;
         }
-        return call.argument == null ? 0 : Keys.of(t, object, base, call.argument);
+        return call.argument == null ? 0 : Keys.of(object, base, call.argument);
     }
 
     /** Variables for entries of maps: one for each map and hash code. */
@@ -509,11 +509,17 @@ public final class AtomvetCalls {
         private static volatile long[] table = new long[1 << 12];
         private static int count;
 
-        static long of(AtomvetHooks.T t, Object map, long base, Object key) {
-            int hash = key.hashCode();
+        static long of(Object map, long base, Object key) {
+            int hash;
+            try {
+                hash = key.hashCode();
+            } catch (Throwable thrown) {
+                // The map will find out by itself.
+                return 0;
+            }
             long id = base << 29 ^ (hash & 0xffffffffL) * 0x9e3779b97f4a7c15L | 1;
             long address = find(table, id);
-            return address != 0 ? address : add(t, map, id, key);
+            return address != 0 ? address : add(map, id, key);
         }
 
         private static long find(long[] all, long id) {
@@ -530,7 +536,7 @@ public final class AtomvetCalls {
             }
         }
 
-        private static synchronized long add(AtomvetHooks.T t, Object map, long id, Object key) {
+        private static synchronized long add(Object map, long id, Object key) {
             long[] all = table;
             long address = find(all, id);
             if (address != 0 || count == MOST) {
