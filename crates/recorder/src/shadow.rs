@@ -286,7 +286,7 @@ fn written_by_others(thread: &Thread, address: usize) -> u64 {
         let written = unsafe { word(plane_of_writes(groups.trailing_zeros() as usize), address) };
         let written = written.load(Ordering::Relaxed);
         if !thread::is_since(written, thread.birth) {
-            let unheard = written & FOREIGN != 0 || written & PAST != 0 && !has_heard(thread, written);
+            let unheard = written & FOREIGN != 0 || written & PAST != 0 && !has_met(thread, written);
             found |= written & QUIET | if unheard { BYTES } else { written & BYTES };
         }
         groups &= groups - 1;
@@ -294,22 +294,48 @@ fn written_by_others(thread: &Thread, address: usize) -> u64 {
     found
 }
 
-/// Whether the thread comes after what another's word tells of, because it heard of that period or was created later.
+/// Whether the thread comes after what another's word tells of, because there is a record of that period that it comes
+/// after, or it was created later.
 #[inline(always)]
 fn has_heard(thread: &Thread, other: u64) -> bool {
     let by_creator = other >= thread.parent_birth && other < thread.parent_last;
-    let heard = thread.heard[thread::index_of(other) % HEARD];
-    other & FOREIGN == 0
-        && (by_creator || thread::index_of(heard) == thread::index_of(other) && heard >= other & WHEN)
+    other & FOREIGN == 0 && (by_creator || is_noted(&thread.heard, other))
 }
 
-/// From now on it does.
+/// Whether it does, or has met that period before and there was nothing to come after.
 #[inline(always)]
-fn hear(thread: &mut Thread, other: u64) {
-    let heard = &mut thread.heard[thread::index_of(other) % HEARD];
-    if thread::index_of(*heard) != thread::index_of(other) || *heard < other & WHEN {
-        *heard = other & WHEN;
+fn has_met(thread: &Thread, other: u64) -> bool {
+    has_heard(thread, other) || other & FOREIGN == 0 && is_noted(&thread.met, other)
+}
+
+#[inline(always)]
+fn is_noted(periods: &[u64; HEARD], other: u64) -> bool {
+    let noted = periods[thread::index_of(other) % HEARD];
+    thread::index_of(noted) == thread::index_of(other) && noted >= other & WHEN
+}
+
+#[inline(always)]
+fn note_period(periods: &mut [u64; HEARD], other: u64) {
+    if !is_noted(periods, other) {
+        periods[thread::index_of(other) % HEARD] = other & WHEN;
     }
+}
+
+/// Whether an access to these bytes receives something that its thread had not heard of from what another's word tells of,
+/// which is recorded if it is not and still can be.
+#[inline(always)]
+fn is_news(thread: &mut Thread, other: u64, access: Access, address: usize, bytes: u64) -> bool {
+    let conflict = other & bytes;
+    if conflict | other & (PAST | FOREIGN) == 0 || has_heard(thread, other) {
+        return false;
+    }
+    if conflict != 0 && (other & LATE == 0 || act_for(other, access, address, conflict)) {
+        note_period(&mut thread.heard, other);
+        return true;
+    }
+    let is_new = !has_met(thread, other);
+    note_period(&mut thread.met, other);
+    is_new
 }
 
 /// A write that no record of this period covers. It is late where no other thread has a word, and if one of an earlier
@@ -556,20 +582,8 @@ fn take_from(thread: &mut Thread, access: Access, index: usize, address: usize, 
         }
     }
     let writes_to_it = access == Access::Write;
-    let write_is_news = written & (bytes | PAST | FOREIGN) != 0 && !has_heard(thread, written);
-    let read_is_news = writes_to_it && read & (bytes | PAST | FOREIGN) != 0 && !has_heard(thread, read);
-    // What the thread has heard of comes before it already, by some record of the same period.
-    let recorded =
-        write_is_news && written & LATE != 0 && act_for(written, Access::Write, address, written & bytes);
-    if !recorded && read_is_news && read & LATE != 0 {
-        act_for(read, Access::Read, address, read & bytes);
-    }
-    if write_is_news {
-        hear(thread, written);
-    }
-    if read_is_news {
-        hear(thread, read);
-    }
+    let write_is_news = is_news(thread, written, Access::Write, address, bytes);
+    let read_is_news = writes_to_it && is_news(thread, read, Access::Read, address, bytes);
     if written & (bytes | QUIET) != 0 {
         let written = written & !QUIET;
         let less = match access {

@@ -77,8 +77,10 @@ pub struct Thread {
     pub bare: [Bare; BARE],
     /// How many of them there are.
     pub bare_count: u32,
-    /// Per thread that this one has received something from, the last key it heard of.
+    /// Per thread that this one comes after by some record, the last key for which it does.
     pub heard: [u64; HEARD],
+    /// Per thread whose words it met without a record to come after, the last key for which it did.
+    pub met: [u64; HEARD],
     /// Where the latest accesses were that have no record of their own, by address.
     pub recent: [(usize, usize); RECENT],
 }
@@ -275,7 +277,7 @@ impl Thread {
         (thread.busy, thread.ignoring, thread.farewells) = (0, 0, 0);
         (thread.stack_low, thread.stack_high) = (stack_low, stack_high);
         (thread.locks, thread.bare_count, thread.introduced) = (0, 0, 0);
-        thread.heard = [0; HEARD];
+        (thread.heard, thread.met) = ([0; HEARD], [0; HEARD]);
         thread.be_index(index);
         thread.seen = stream::seen_before(index % COUNTERS);
         local.thread = memory;
