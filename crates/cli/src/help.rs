@@ -169,6 +169,25 @@ Examples:
   atomvet man check | man -l -
   atomvet man --output ~/.local/share/man/man1";
 
+/// Behind the options of java.
+pub(crate) const JAVA: &str = "\
+Examples:
+  atomvet java -jar app.jar
+  atomvet java -cp classes:lib/* com.acme.Main arguments
+  atomvet java --include java.util.Vector -cp classes Main       a class of the JDK, watched in place
+  atomvet run -- mvn test                                        every JVM that a build tool starts
+
+Executions of methods that are not private, of private synchronized ones and of synchronized blocks should be atomic;
+not main, and not what threads and tasks are made for. Options for atomvet stand before those for the JVM, which is that of
+JAVA_HOME or the first java in PATH, version 17 or later. The report goes to standard error. docs/jvm.md says what is
+seen and what is not.";
+
+/// Behind the options of baseline.
+pub(crate) const BASELINE: &str = "\
+Examples:
+  atomvet baseline run1.atv run2.atv -o atomvet.baseline && atomvet check --baseline atomvet.baseline run3.atv
+  atomvet baseline findings.json -o atomvet.baseline        from a report in JSON";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,20 +203,3 @@ mod tests {
         }
     }
 }
-
-pub(crate) const JAVA: &str = "\
-Examples:
-  atomvet java -jar app.jar
-  atomvet java -cp classes:lib/* com.acme.Main arguments
-  atomvet java --include java.util.Vector -cp classes Main       a class of the JDK, watched in place
-  atomvet run -- mvn test                                        every JVM that a build tool starts
-
-Executions of methods that are not private, of private synchronized ones and of synchronized blocks should be atomic;
-not main, and not what threads and tasks are made for. Options for atomvet stand before those for the JVM, which is that of
-JAVA_HOME or the first java in PATH, version 17 or later. The report goes to standard error. docs/jvm.md says what is
-seen and what is not.";
-
-pub(crate) const BASELINE: &str = "\
-Examples:
-  atomvet baseline run1.atv run2.atv -o atomvet.baseline && atomvet check --baseline atomvet.baseline run3.atv
-  atomvet baseline findings.json -o atomvet.baseline        from a report in JSON";
