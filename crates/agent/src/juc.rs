@@ -122,6 +122,16 @@ pub(crate) enum Action {
     UpdateKeyBy = 47,
     /// Inside of such a call: the map changes.
     KeyChanged = 48,
+    /// The field of the argument that an updater is for is read, …
+    ReadField = 49,
+    /// … written, …
+    WriteField = 50,
+    /// … exchanged, …
+    UpdateField = 51,
+    /// … exchanged if the result is true, otherwise read, …
+    UpdateFieldIf = 52,
+    /// … added to.
+    AddField = 53,
 }
 
 use Action::*;
@@ -174,6 +184,13 @@ const NUMBERS: &[(Action, &str)] = &[
         "compareAndSet weakCompareAndSet weakCompareAndSetPlain weakCompareAndSetVolatile weakCompareAndSetAcquire weakCompareAndSetRelease",
     ),
     (AddElement, "getAndAdd addAndGet getAndIncrement incrementAndGet getAndDecrement decrementAndGet"),
+];
+const FIELD: &[(Action, &str)] = &[
+    (ReadField, "get"),
+    (WriteField, "set lazySet"),
+    (UpdateField, "getAndSet getAndUpdate updateAndGet getAndAccumulate accumulateAndGet"),
+    (UpdateFieldIf, "compareAndSet weakCompareAndSet"),
+    (AddField, "getAndAdd addAndGet getAndIncrement incrementAndGet getAndDecrement decrementAndGet"),
 ];
 const ADDER: &[(Action, &str)] = &[
     (Add, "add increment decrement"),
@@ -245,6 +262,11 @@ const TABLE: &[Row] = &[
     (juc!("atomic/AtomicBoolean"), Who::Program, NUMBER), (juc!("atomic/AtomicReference"), Who::Program, NUMBER),
     (juc!("atomic/AtomicIntegerArray"), Who::Program, NUMBERS), (juc!("atomic/AtomicLongArray"), Who::Program, NUMBERS),
     (juc!("atomic/AtomicReferenceArray"), Who::Program, NUMBERS),
+    (juc!("atomic/AtomicIntegerFieldUpdater$AtomicIntegerFieldUpdaterImpl"), Who::Program, FIELD),
+    (juc!("atomic/AtomicLongFieldUpdater$CASUpdater"), Who::Program, FIELD),
+    (juc!("atomic/AtomicReferenceFieldUpdater$AtomicReferenceFieldUpdaterImpl"), Who::Program, FIELD),
+    (juc!("atomic/AtomicIntegerFieldUpdater"), Who::Program, FIELD), (juc!("atomic/AtomicLongFieldUpdater"), Who::Program, FIELD),
+    (juc!("atomic/AtomicReferenceFieldUpdater"), Who::Program, FIELD),
     (juc!("atomic/LongAdder"), Who::Program, ADDER), (juc!("atomic/DoubleAdder"), Who::Program, ADDER),
     ("java/util/Collections$SynchronizedCollection", Who::ProgramWithMonitor, COLLECTION),
     ("java/util/Collections$SynchronizedList", Who::ProgramWithMonitor, COLLECTION),
@@ -295,6 +317,16 @@ pub(crate) fn calling(owner: &[u8], method: &[u8]) -> Option<i64> {
         || ALSO.iter().any(|name| name.as_bytes() == owner);
     let number = if may_be_watched { number_of_name(method)? } else { return None };
     Some(i64::from(number) << 16)
+}
+
+/// How the accesses of a class are called that are made by calls of this method and not seen, if they are.
+pub(crate) fn unseen(owner: &[u8], method: &[u8]) -> Option<&'static str> {
+    let makes_none = |names: &[&[u8]]| names.contains(&method);
+    match owner {
+        b"java/lang/invoke/VarHandle" => Some("variable handles"),
+        b"sun/misc/Unsafe" if !makes_none(&[b"getUnsafe", b"objectFieldOffset", b"<init>"]) => Some("Unsafe"),
+        _ => None,
+    }
 }
 
 /// Names are numbered from 1 in the order of the alphabet.
@@ -406,6 +438,7 @@ mod tests {
             (AddElement, "ADD_ELEMENT"),
             (ReadKey, "READ_KEY"),
             (KeyChanged, "KEY_CHANGED"),
+            (AddField, "ADD_FIELD"),
         ] {
             assert_eq!(number(name), Some(action as u8), "{name}");
         }

@@ -213,6 +213,15 @@ impl ClassPlan {
         names::write(&self.lines);
     }
 
+    /// Says once that a class makes accesses that are not seen.
+    fn unseen(&mut self, class: &[u8], how: &str) {
+        let line = format!("x {}: its accesses by {how} are not seen", names::class_name(class));
+        if !self.lines.lines().any(|there| there == line) {
+            self.lines += &line;
+            self.lines.push('\n');
+        }
+    }
+
     fn field(&mut self, reference: &MemberRef<'_>) -> u32 {
         let MemberRef { owner, name, descriptor } = *reference;
         let key = [owner, name, descriptor].map(<[u8]>::to_vec);
@@ -299,7 +308,12 @@ impl Plan for ClassPlan {
 
     fn site(&mut self, site: &Site<'_>) -> Option<u32> {
         let of_library = match (site.what, self.treatment) {
-            (What::Calling(method), _) => Some(juc::calling(method.owner, method.name)?),
+            (What::Calling(method), _) => {
+                if let Some(how) = juc::unseen(method.owner, method.name) {
+                    self.unseen(site.method.class, how);
+                }
+                Some(juc::calling(method.owner, method.name)?)
+            }
             (What::Call, Treatment::Library) => {
                 let is_synchronized = site.method.access & ACC_SYNCHRONIZED != 0;
                 Some(juc::meaning(site.method.class, site.method.name, is_synchronized)?)

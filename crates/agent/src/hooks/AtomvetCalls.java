@@ -69,6 +69,11 @@ public final class AtomvetCalls {
     private static final int UPDATE_KEY_IF_NULL = 46;
     private static final int UPDATE_KEY_BY = 47;
     private static final int KEY_CHANGED = 48;
+    private static final int READ_FIELD = 49;
+    private static final int WRITE_FIELD = 50;
+    private static final int UPDATE_FIELD = 51;
+    private static final int UPDATE_FIELD_IF = 52;
+    private static final int ADD_FIELD = 53;
 
     // Records: see record() in juc.rs.
     private static final int R_READ = 0;
@@ -428,19 +433,23 @@ public final class AtomvetCalls {
             case READ:
             case READ_ELEMENT:
             case READ_KEY:
+            case READ_FIELD:
                 what = R_READ;
                 break;
             case WRITE:
             case WRITE_ELEMENT:
             case WRITE_KEY:
+            case WRITE_FIELD:
                 what = R_WRITE;
                 break;
             case ADD:
             case ADD_ELEMENT:
+            case ADD_FIELD:
                 what = R_ADD;
                 break;
             case UPDATE_IF:
             case UPDATE_ELEMENT_IF:
+            case UPDATE_FIELD_IF:
                 what = way == YES ? R_UPDATE : R_READ;
                 break;
             case UPDATE_KEY_IF_NULL:
@@ -472,6 +481,14 @@ public final class AtomvetCalls {
             }
             return AtomvetHooks.share(t, array) + AtomvetHooks.HEADER + ((long) call.number << 3);
         }
+        if (action >= READ_FIELD) {
+            // The same variable as for the program's own accesses; see resolve() of AtomvetHooks.
+            long offset = Fields.find(object.getClass(), "offset");
+            if (call.argument == null || offset == 0) {
+                return 0;
+            }
+            return AtomvetHooks.share(t, call.argument) + 2 * U.getLong(object, offset);
+        }
         // Whose an object of the JDK is nobody knows: who uses it first need not have made it. Texts are many, and mostly
         // of the one who does.
         long base = object instanceof StringBuffer ? AtomvetHooks.baseUnlessOwn(t, object) : AtomvetHooks.share(t, object);
@@ -481,7 +498,7 @@ public final class AtomvetCalls {
         if (action < READ_KEY) {
             return base;
         }
-        return call.argument == null ? 0 : Keys.of(t, object, base, call.argument);
+        return call.argument == null ? 0 : Keys.of(object, base, call.argument);
     }
 
     /** Variables for entries of maps: one for each map and hash code. */
@@ -492,11 +509,17 @@ public final class AtomvetCalls {
         private static volatile long[] table = new long[1 << 12];
         private static int count;
 
-        static long of(AtomvetHooks.T t, Object map, long base, Object key) {
-            int hash = key.hashCode();
+        static long of(Object map, long base, Object key) {
+            int hash;
+            try {
+                hash = key.hashCode();
+            } catch (Throwable thrown) {
+                // The map will find out by itself.
+                return 0;
+            }
             long id = base << 29 ^ (hash & 0xffffffffL) * 0x9e3779b97f4a7c15L | 1;
             long address = find(table, id);
-            return address != 0 ? address : add(t, map, id, key);
+            return address != 0 ? address : add(map, id, key);
         }
 
         private static long find(long[] all, long id) {
@@ -513,7 +536,7 @@ public final class AtomvetCalls {
             }
         }
 
-        private static synchronized long add(AtomvetHooks.T t, Object map, long id, Object key) {
+        private static synchronized long add(Object map, long id, Object key) {
             long[] all = table;
             long address = find(all, id);
             if (address != 0 || count == MOST) {

@@ -19,7 +19,7 @@ pub(crate) enum Meaning {
     /// Addresses of a native program.
     Native(Symbols),
     /// Numbers that a JVM's agent gave.
-    Jvm(Names),
+    Jvm(Box<Names>),
 }
 
 impl Meaning {
@@ -33,7 +33,7 @@ impl Meaning {
         if let Meaning::Undecided(process, ring) = self {
             let names = ring.with_extension("names");
             *self = if names.exists() {
-                Meaning::Jvm(Names::new(&names))
+                Meaning::Jvm(Box::new(Names::new(&names)))
             } else {
                 Meaning::Native(Symbols::new(*process, ring.with_extension("maps")))
             };

@@ -59,6 +59,8 @@ pub(crate) struct Translator {
     semaphores: BTreeMap<u64, Semaphore>,
     /// Per address, what each thread last published there.
     published: BTreeMap<u64, Vec<(ThreadId, VarId)>>,
+    /// A JVM's program may publish the result of each of its tasks: those addresses, the oldest first.
+    publications: VecDeque<u64>,
     /// Variables that nobody will read again.
     spare: Vec<VarId>,
     /// Kept for its memory.
@@ -174,6 +176,7 @@ impl Translator {
             barriers: BTreeMap::new(),
             semaphores: BTreeMap::new(),
             published: BTreeMap::new(),
+            publications: VecDeque::new(),
             spare: Vec::new(),
             found: Vec::new(),
             seen: Seen::default(),
@@ -404,10 +407,14 @@ impl Translator {
                 let variable = self.fresh(thread, events);
                 events.push(Event { thread, op: Op::Write(variable), site });
                 let published = self.published.entry(operand).or_default();
+                let is_new = published.is_empty();
                 if let Some(at) = published.iter().position(|(publisher, _)| *publisher == thread) {
                     self.spare.push(published.swap_remove(at).1);
                 }
                 published.push((thread, variable));
+                if is_new {
+                    self.forget_old_publications(operand);
+                }
                 return;
             }
             Kind::Observe => {
@@ -498,6 +505,21 @@ impl Translator {
         if semaphore.initial == 0 && semaphore.posts.is_empty() {
             // A JVM has one for every task and every element of a queue.
             self.semaphores.remove(&record.operand);
+        }
+    }
+
+    /// Who has not asked for a result after so many others will not be found to have waited for it.
+    fn forget_old_publications(&mut self, new: u64) {
+        const MOST: usize = 1 << 16;
+        if self.symbols.jvm().is_none() {
+            return;
+        }
+        self.publications.push_back(new);
+        if self.publications.len() > MOST
+            && let Some(old) = self.publications.pop_front()
+            && let Some(published) = self.published.remove(&old)
+        {
+            self.spare.extend(published.into_iter().map(|(_, variable)| variable));
         }
     }
 
