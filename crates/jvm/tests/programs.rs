@@ -35,7 +35,10 @@ const COUNTS: [(&str, &str); 7] = [
         "calling=18 enter=11 enterCall=8 enterCallWith21=1 enterCallWithString=1 enterSynchronized=2 exit=11 \
          exitCall=3 exitCallWith77=1 exitCallWithReference=3 exitCallWithfalse=1 exitCallWithtrue=1 exitSynchronized=2 throwCall=1",
     ),
-    ("Shapes", "enter=38 exit=38 read=3 readStatic=10 write=2 writeElement=2 writeStatic=3"),
+    (
+        "Shapes",
+        "enter=38 exit=38 read=3 readStatic=10 write=2 writeElement=2 writeStatic=3 writeStaticReference=4",
+    ),
 ];
 
 #[test]

@@ -8,14 +8,14 @@ import jdk.internal.vm.annotation.ForceInline;
 /**
  * What rewritten code calls. The agent defines this class in java.base, where every class loader and module sees it.
  *
- * Nearly all calls end here, without leaving Java: accesses to objects that are still their creator's, and accesses that
- * a record covers (crates/recorder/src/shadow.rs says what that means; isCovered does the same). The rest goes on
- * in the agent.
+ * Nearly all calls end here, without leaving Java: accesses to objects that are still their creator's, accesses that a
+ * record covers, and late ones where nobody else has been (crates/recorder/src/shadow.rs says what that means; isCovered,
+ * isLate, enterAll and leaveTo do what is done there). The rest goes on in the agent.
  *
- * An object is 0 (nobody has touched it), or its owner's (a number that tells the thread and ends in two bits that the first word
- * of no object ends in), or shared: an even number, its base, where it would be in a memory that has nothing else in it. The number is in a field that the agent
- * adds to application classes. For other objects it is in two tables by identity: OWNERS may forget, and then the object
- * counts as shared; Shared never does.
+ * An object is 0 (nobody has touched it), or its owner's (a number that tells the thread and ends in two bits that the
+ * first word of no object ends in), or shared: an even number, its base, where it would be in a memory that has nothing
+ * else in it. The number is in a field that the agent adds to application classes. For other objects it is in two tables
+ * by identity: OWNERS may forget, and then the object counts as shared; Shared never does.
  *
  * Nothing here may call what could be instrumented, but for what "busy" guards.
  */
