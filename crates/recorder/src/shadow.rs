@@ -391,9 +391,7 @@ fn remember(thread: &mut Thread, access: Access, address: usize, size: usize, pl
     let count = thread.bare_count as usize;
     if count < BARE && thread.locks == 0 && thread.depth > 0 {
         let (key, writes) = (thread.key, access == Access::Write);
-        // Where nobody else has been there is no race yet. (It counts all the same, so that the search for one ends.)
-        let size = if summary_of_others(thread, address) == 0 { 0 } else { size as u32 };
-        thread.bare[count] = Bare { address, place, key, size, writes };
+        thread.bare[count] = Bare { address, place, key, size: size as u32, writes };
         thread.bare_count += 1;
     }
 }
@@ -417,7 +415,7 @@ fn record_some_bare(thread: &mut Thread) {
         let stripe = stripe(address);
         let Some(open) = open_since(thread, key) else { continue };
         // Another stripe may be held, so there is no waiting.
-        if size == 0 || key < thread.received || thread.announced > open || !stripe.try_lock() {
+        if key < thread.received || thread.announced > open || !stripe.try_lock() {
             continue;
         }
         let access = if writes { Access::Write } else { Access::Read };

@@ -95,7 +95,7 @@ pub struct Bare {
     pub place: usize,
     /// In which period.
     pub key: u64,
-    /// How many bytes; 0 if it needs no record.
+    /// How many bytes.
     pub size: u32,
     /// Whether they are written.
     pub writes: bool,
