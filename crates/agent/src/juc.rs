@@ -397,7 +397,10 @@ extern "system" fn access(_: Env, _: Object, what: i32, address: i64, site: i32)
     }
     let stripe = shadow::stripe(address);
     stripe.lock();
-    let need = shadow::take_over(thread, access, address, size);
+    let need = match shadow::records_all() {
+        true => Need::Record,
+        false => shadow::take_over(thread, access, address, size),
+    };
     if need != Need::None || !is_plain {
         stream::record(thread, kind, size as u8, address as u64, site as usize);
     }
