@@ -1,7 +1,7 @@
 //! `atomvet java`, and `atomvet run` of a JVM: finds the JVM and gives it the agent.
 //!
 //! ```text
-//! atomvet java -jar app.jar     java -agentpath:…  -jar app.jar        its children: JAVA_TOOL_OPTIONS, set by the agent
+//! atomvet java -jar app.jar     java -agentpath:…  -jar app.jar        (JVMs that it starts itself are not watched)
 //! atomvet run -- java -jar …    the same
 //! atomvet run -- mvn test       JAVA_TOOL_OPTIONS=-agentpath:… mvn test
 //! ```
