@@ -360,6 +360,8 @@ mod tests {
                     done[0] += 1;
                     done[1] += usize::from(!layout.trampolines().is_empty());
                 }
+                // A short method may have no place on the way; what hooks insert is far shorter than this.
+                Err(error) if error.what == Fault::JumpTooFar => assert!(most > 1000, "{error}: {most}"),
                 Err(error) => assert!(matches!(error.what, Fault::MethodTooLarge(_)), "{error}"),
             }
         }
@@ -370,8 +372,11 @@ mod tests {
     fn whatever_is_inserted_jumps_lead_to_where_they_led() {
         let mut random = Random(1);
         let mut done = [0; 2];
-        for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/classes")).unwrap() {
-            let Ok(file) = std::fs::read(entry.unwrap().path()) else { continue };
+        let entries = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/classes")).unwrap();
+        let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        for path in paths {
+            let Ok(file) = std::fs::read(path) else { continue };
             let class = ClassFile::parse(&file).unwrap();
             for method in &class.methods {
                 let descriptor = class.pool.text(method.descriptor, 0).unwrap();
