@@ -12,7 +12,7 @@
 //!
 //! The file stands in the directory that [`DIRECTORY`] names and appears under its name,
 //! `PID.NUMBER.ring`, when its header is whole. Beside it, `PID.NUMBER.maps` is a copy of the process's
-//! memory map, renewed whenever a library is loaded.
+//! memory map; whenever a library is loaded, another is made, `PID.NUMBER.maps1` and so on, and a record says so.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -24,7 +24,7 @@ pub const DIRECTORY: &str = "ATOMVET_RING_DIRECTORY";
 pub const RECORD_ALL: &str = "ATOMVET_RECORD_ALL";
 
 /// The first word of a ring. Changes with the layout.
-pub const MAGIC: u64 = 0x3230_676e_6972_7661;
+pub const MAGIC: u64 = 0x3330_676e_6972_7661;
 
 /// How many records a ring holds: 1 MiB, a few milliseconds of the busiest programs.
 pub const CAPACITY: u64 = 1 << 15;
@@ -181,4 +181,8 @@ kinds! {
     Object,
     /// A lock that is held exclusively is given back, whether or not it is also held shared.
     ReleaseExclusive,
+    /// A library was loaded: what was recorded from here on is in the copy of the memory map with this number.
+    Maps,
+    /// A library is gone from a stretch of memory, as long as `block` says: what comes there has other names.
+    Unloaded,
 }

@@ -8,11 +8,13 @@
 //! | post, take | the n-th take reads a variable that the n-th post wrote: it comes after that post and nothing else. A take also is an arrival at a barrier of its own, so that it splits blocks like every wait |
 //! | publish, observe | an observer reads what each publisher wrote last; every publication is a new life of its variable, so that nothing comes before it |
 //! | new life | `alloc` of all variables in that memory; locks there are new ones |
+//! | maps, unloaded | none: libraries come and go, and with them what addresses mean |
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use atomvet_ring::{Block, Kind, LOW};
+use atomvet_trace::names::{Id, Table};
 use atomvet_trace::{
     BarrierId, Event, LockId, Mode, Names, Op, RegionId, SiteId, ThreadId, UpdateKind, VarId,
 };
@@ -53,9 +55,9 @@ pub(crate) struct Translator {
     locks: BTreeMap<u64, LockId>,
     /// Those used lately, by address.
     recent_locks: Box<[(u64, LockId); RECENT]>,
-    /// How many locks there were at an address before.
-    former_locks: HashMap<u64, u32>,
     barriers: BTreeMap<u64, BarrierId>,
+    /// How many locks and barriers there were at an address.
+    lives: HashMap<u64, u32>,
     semaphores: BTreeMap<u64, Semaphore>,
     /// Per address, what each thread last published there.
     published: BTreeMap<u64, Vec<(ThreadId, VarId)>>,
@@ -172,8 +174,8 @@ impl Translator {
             shared: FxHashMap::default(),
             locks: BTreeMap::new(),
             recent_locks: Box::new([NO_LOCK; RECENT]),
-            former_locks: HashMap::new(),
             barriers: BTreeMap::new(),
+            lives: HashMap::new(),
             semaphores: BTreeMap::new(),
             published: BTreeMap::new(),
             publications: VecDeque::new(),
@@ -189,6 +191,8 @@ impl Translator {
         match record.kind {
             Kind::Label => return self.label(record),
             Kind::NewLife => return self.new_life(record, events),
+            Kind::Maps => return self.symbols.renewed(record.operand),
+            Kind::Unloaded => return self.unloaded(record, events),
             Kind::Object => {
                 if let Some(names) = self.symbols.jvm() {
                     names.object(record.operand, record.block);
@@ -447,7 +451,9 @@ impl Translator {
             | Kind::Label
             | Kind::NewLife
             | Kind::SemaphoreInit
-            | Kind::Object => return,
+            | Kind::Object
+            | Kind::Maps
+            | Kind::Unloaded => return,
         };
         self.access(record, thread, site, |variable| Op::Update(variable, update), events);
     }
@@ -579,13 +585,9 @@ impl Translator {
         if let Some(lock) = self.locks.get(&address) {
             return *lock;
         }
-        let mut name = self.symbols.variable(address).unwrap_or_else(|| format!("{address:#x}"));
-        let former = self.former_locks.entry(address).or_default();
-        *former += 1;
-        if *former > 1 {
-            name += &format!("#{former}");
-        }
-        let lock = self.names.locks.intern(&name);
+        let name = self.symbols.variable(address);
+        let life = next_life(&mut self.lives, address);
+        let lock = intern_new(&mut self.names.locks, name, address, life);
         self.locks.insert(address, lock);
         lock
     }
@@ -594,8 +596,9 @@ impl Translator {
         if let Some(barrier) = self.barriers.get(&address) {
             return *barrier;
         }
-        let name = self.symbols.variable(address).unwrap_or_else(|| format!("{address:#x}"));
-        let barrier = self.names.barriers.intern(&name);
+        let name = self.symbols.variable(address);
+        let life = next_life(&mut self.lives, address);
+        let barrier = intern_new(&mut self.names.barriers, name, address, life);
         self.barriers.insert(address, barrier);
         barrier
     }
@@ -646,6 +649,21 @@ impl Translator {
             self.spare.extend(published.into_iter().map(|(_, variable)| variable));
         });
     }
+
+    /// A library is gone: what comes to stand there has other names.
+    fn unloaded(&mut self, record: &Record, events: &mut Vec<Event>) {
+        self.new_life(record, events);
+        let (start, end) = (record.operand, record.operand.saturating_add(record.block));
+        self.symbols.unloaded(start, end);
+        self.variables.forget(start, end);
+        self.lives.retain(|address, _| !(start..end).contains(address));
+        // Where a call returns to may be just behind.
+        self.places.retain(|place, _| !(start..=end).contains(place));
+        self.recent_places.fill((0, NO_SITE));
+        let is_code = |block: u64| matches!(flavour(block), Block::Function | Block::Inside);
+        self.blocks.retain(|&block, _| !is_code(block) || !(start..=end).contains(&(block & LOW)));
+        self.recent_blocks.fill((0, Known::System));
+    }
 }
 
 fn forget<T>(objects: &mut BTreeMap<u64, T>, start: u64, end: u64, mut each: impl FnMut(T)) {
@@ -666,9 +684,23 @@ fn name_variable(
 ) {
     let symbol = symbols.variable(address);
     not_data.push(symbol.as_ref().is_some_and(|name| name.starts_with("guard variable for ")));
+    let named = intern_new(&mut names.variables, symbol, address, 1);
+    debug_assert_eq!(named, variable);
+}
+
+fn next_life(lives: &mut HashMap<u64, u32>, address: u64) -> u32 {
+    let life = lives.entry(address).or_default();
+    *life += 1;
+    *life
+}
+
+/// A new thing at an address, under a name that nothing else has: two files may have variables of one name, and an address
+/// several things after each other, of which this is number `life`.
+fn intern_new<I: Id>(names: &mut Table<I>, symbol: Option<String>, address: u64, life: u32) -> I {
     let name = symbol.unwrap_or_else(|| format!("{address:#x}"));
-    if names.variables.intern(&name) != variable {
-        // Two files may have variables of one name.
-        names.variables.intern(&format!("{name} at {address:#x}"));
-    }
+    let at = format!("{name} at {address:#x}");
+    let first = if life > 1 { [&name, &at].map(|name| format!("{name}#{life}")) } else { [name, at.clone()] };
+    let further = (life + 1..).map(|number| format!("{at}#{number}"));
+    let new = first.into_iter().chain(further).find(|name| names.find(name).is_none());
+    names.intern(&new.unwrap_or(at))
 }

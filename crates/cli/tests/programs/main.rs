@@ -306,17 +306,24 @@ fn sources(folder: &str) -> Vec<PathBuf> {
 fn check_all(folder: &str) {
     let runs = std::env::var("ATOMVET_TEST_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(1);
     let waiting = Mutex::new(sources(folder));
+    let failed = Mutex::new(Vec::new());
     let directory = workplace();
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 loop {
                     let Some(path) = waiting.lock().expect("nobody panics with it").pop() else { return };
-                    check(&Program::read(&path), directory.path(), runs);
+                    // The others are of interest all the same.
+                    let check = || check(&Program::read(&path), directory.path(), runs);
+                    if std::panic::catch_unwind(check).is_err() {
+                        failed.lock().expect("nobody panics with it").push(path);
+                    }
                 }
             });
         }
     });
+    let failed = failed.into_inner().expect("nobody panics with it");
+    assert!(failed.is_empty(), "not as they say: {failed:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What surrounds a program: how it was linked and stripped, where its debug information is, what it loads later, and who
 //! is killed while it runs. Sources are in `tests/programs/surroundings`.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -66,6 +67,121 @@ fn a_library_that_is_loaded_later_has_blocks_and_lines() {
         assert_eq!(completed_at(&report), ["plugin.c:15"], "{compiler}: {report:#}");
         let names = report.to_string();
         assert!(names.contains("plugin_balance"), "{compiler}: {report:#}");
+    }
+}
+
+/// `library.so` of `from`, compiled with these definitions.
+fn build_library(
+    directory: &Path,
+    compiler: &str,
+    from: &str,
+    definitions: &[&str],
+    library: &str,
+) -> PathBuf {
+    let library = directory.join(library);
+    let mut words = compiler.split(' ');
+    let mut command = Command::new(words.next().expect("a compiler"));
+    command
+        .args(words)
+        .args(["-shared", "-fPIC"])
+        .args(definitions.iter().map(|define| format!("-D{define}")));
+    succeed(command.arg(source(from)).arg("-o").arg(&library));
+    library
+}
+
+#[test]
+fn libraries_that_are_loaded_where_others_were_have_their_own_names() {
+    let directory = workplace();
+    let directory = directory.path();
+    for compiler in [format!("{ATOMVET} cc"), "gcc -g -fsanitize=thread".to_owned()] {
+        let reload = build(directory, &format!("{compiler} -rdynamic"), "surroundings/reload.c", "reload");
+        let library = |function: &str| {
+            let definitions = [
+                format!("FUNCTION={function}"),
+                format!("VARIABLE={function}_total"),
+                format!("LOCK={function}_lock"),
+            ];
+            let definitions: Vec<&str> = definitions.iter().map(String::as_str).collect();
+            let library = format!("{function}.so");
+            build_library(directory, &compiler, "surroundings/reloaded.c", &definitions, &library)
+        };
+        let mut command = atomvet_run(&reload);
+        for function in ["deposit", "withdraw", "deposit"] {
+            command.arg(library(function)).arg(function);
+        }
+        let (report, printed) = watch(&mut command);
+        assert_eq!(printed, "here\nhere\nhere\n", "libraries do not take each other's places");
+        let blamed: Vec<_> = blamed(&report).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(blamed, ["deposit", "withdraw"], "{compiler}: {report:#}");
+        let found = violations(&report);
+        // One is of two instances, of which each has its own variable.
+        let counts: BTreeSet<_> = found.iter().map(|v| v["count"].as_u64()).collect();
+        assert_eq!(counts, [Some(1), Some(2)].into(), "{compiler}: {report:#}");
+        for violation in found {
+            let block = violation["block"]["label"].as_str().unwrap_or_default();
+            let other = if block == "deposit" { "withdraw" } else { "deposit" };
+            let text = violation.to_string();
+            assert!(text.contains(&format!("{block}_total")), "{compiler}: {report:#}");
+            assert!(text.contains(&format!("{block}_lock")), "{compiler}: {report:#}");
+            assert!(!text.contains(other), "{compiler}: {report:#}");
+        }
+    }
+}
+
+#[test]
+fn libraries_can_be_named_in_a_specification() {
+    let directory = workplace();
+    let directory = directory.path();
+    let compiler = format!("{ATOMVET} cc");
+    let host = build(directory, &format!("{compiler} -rdynamic"), "surroundings/host.c", "host");
+    let library = build_library(directory, &compiler, "surroundings/plugin.c", &[], "plugin.so");
+    let [deposit, worker] = ["deposit", "first_worker"].map(|name| (name.to_owned(), 10));
+    let cases = [
+        ("atomic = [\"library:plugin.so\"]", Some(&deposit)),
+        ("atomic = [\"library:*/plugin.*\"]", Some(&deposit)),
+        ("exclude = [\"library:host\"]", Some(&deposit)),
+        // What threads are started with as well, since it is named.
+        ("atomic = [\"library:host\"]", Some(&worker)),
+        ("exclude = [\"library:plugin.so\"]", None),
+    ];
+    for (text, expected) in cases {
+        let spec = directory.join("spec.toml");
+        std::fs::write(&spec, text).expect("a file");
+        let mut command = Command::new(ATOMVET);
+        command.args(["run", "--format", "json", "--spec"]).arg(&spec).arg("--").arg(&host).arg(&library);
+        let (report, printed) = watch(&mut command);
+        assert_eq!(printed, "150\n");
+        assert_eq!(blamed(&report), expected.into_iter().cloned().collect(), "{text}: {report:#}");
+    }
+}
+
+/// The events of a run in which every access is recorded, as text.
+fn all_events(binary: &Path) -> String {
+    let (trace, text) = (binary.with_extension("atv"), binary.with_extension("std"));
+    let mut command = Command::new(ATOMVET);
+    command.args(["run", "--format", "json", "--record-all", "--record"]).arg(&trace).arg("--").arg(binary);
+    watch(&mut command);
+    succeed(Command::new(ATOMVET).arg("convert").arg(&trace).arg("-o").arg(&text));
+    std::fs::read_to_string(text).expect("a trace")
+}
+
+#[test]
+fn what_concerns_nobody_is_no_access() {
+    let directory = workplace();
+    let compiler = "g++ -g -fsanitize=thread";
+    let events = all_events(&build(directory.path(), compiler, "surroundings/unwinds.cpp", "unwinds"));
+    // The program copies a text in quotes, and libstdc++ copies it from there.
+    let is_at = |event: &str, access: &str, place: &str| {
+        let mut parts = event.split('|').skip(1);
+        parts.next().is_some_and(|a| a.starts_with(access)) && parts.next().is_some_and(|p| p.contains(place))
+    };
+    let count =
+        |access: &str, place: &str| events.lines().filter(|event| is_at(event, access, place)).count();
+    assert_eq!(count("w(copied", "unwinds.cpp:11"), 4, "{events}");
+    assert!(count("r(copied", "libstdc++") > 0, "{events}");
+    assert_eq!(count("r(", "unwinds.cpp:11"), count("r(quoted)", "unwinds.cpp:11"), "{events}");
+    for place in ["libgcc_s", "libtsan", "ld-linux"] {
+        assert_eq!(count("", place), 0, "{events}");
     }
 }
 
