@@ -185,4 +185,6 @@ kinds! {
     Maps,
     /// A library is gone from a stretch of memory, as long as `block` says: what comes there has other names.
     Unloaded,
+    /// The thread's open blocks are split here, as a wait splits them.
+    Split,
 }
