@@ -170,6 +170,8 @@ kinds! {
     Publish,
     /// All that was made known under this address is known to the thread.
     Observe,
+    /// The same, and the thread may have waited for it.
+    Await,
     /// A stretch of memory, as long as `block` says, begins a new life.
     NewLife,
     /// Up to 16 bytes, in `place` and `block`, of the label with this hash; the last part is shorter.

@@ -6,7 +6,8 @@
 //! | read, write, updates | the same, once per variable that the bytes make up |
 //! | lock, wait, barrier, fork, join | the same |
 //! | post, take | the n-th take reads a variable that the n-th post wrote: it comes after that post and nothing else. A take also is an arrival at a barrier of its own, so that it splits blocks like every wait |
-//! | publish, observe | an observer reads what each publisher wrote last; every publication is a new life of its variable, so that nothing comes before it |
+//! | publish, observe | an observer reads what each publisher wrote last, once; every publication is a new life of its variable, so that nothing comes before it |
+//! | await | the same, and if there was anything to read, blocks are split before: the thread has waited for others, or would have |
 //! | new life | `alloc` of all variables in that memory; locks there are new ones |
 //! | maps, unloaded | none: libraries come and go, and with them what addresses mean |
 
@@ -60,7 +61,7 @@ pub(crate) struct Translator {
     lives: HashMap<u64, u32>,
     semaphores: BTreeMap<u64, Semaphore>,
     /// Per address, what each thread last published there.
-    published: BTreeMap<u64, Vec<(ThreadId, VarId)>>,
+    published: BTreeMap<u64, Vec<Publication>>,
     /// A JVM's program may publish the result of each of its tasks: those addresses, the oldest first.
     publications: VecDeque<u64>,
     /// Variables that nobody will read again.
@@ -147,11 +148,26 @@ fn recent(word: u64, shift: u32) -> usize {
 const NO_SITE: Site = Site { site: SiteId::NONE, reads_are_hints: false, is_alone: false };
 const NO_LOCK: (u64, LockId) = (u64::MAX, LockId(0));
 
+/// What a thread has made known.
+struct Publication {
+    by: ThreadId,
+    /// What those who come to know it read.
+    variable: VarId,
+    /// They, without repetition.
+    known_to: Vec<ThreadId>,
+}
+
 #[derive(Default)]
 struct Semaphore {
     /// Counts that were there from the start.
     initial: u64,
     posts: VecDeque<VarId>,
+}
+
+impl Publication {
+    fn is_news_to(&self, thread: ThreadId) -> bool {
+        self.by != thread && !self.known_to.contains(&thread)
+    }
 }
 
 impl Translator {
@@ -431,21 +447,17 @@ impl Translator {
                 events.push(Event { thread, op: Op::Write(variable), site });
                 let published = self.published.entry(operand).or_default();
                 let is_new = published.is_empty();
-                if let Some(at) = published.iter().position(|(publisher, _)| *publisher == thread) {
-                    self.spare.push(published.swap_remove(at).1);
+                if let Some(at) = published.iter().position(|publication| publication.by == thread) {
+                    self.spare.push(published.swap_remove(at).variable);
                 }
-                published.push((thread, variable));
+                published.push(Publication { by: thread, variable, known_to: Vec::new() });
                 if is_new {
                     self.forget_old_publications(operand);
                 }
                 return;
             }
-            Kind::Observe => {
-                let published = self.published.get(&operand).map(Vec::as_slice).unwrap_or_default();
-                let others = published.iter().filter(|(publisher, _)| *publisher != thread);
-                events.extend(others.map(|(_, variable)| Event { thread, op: Op::Read(*variable), site }));
-                return;
-            }
+            Kind::Observe => return self.observe(operand, thread, site, events),
+            Kind::Await => return self.wait_for(record, thread, site, events),
             Kind::NotData => return self.is_not_data(operand),
             Kind::ThreadEnd
             | Kind::Nothing
@@ -474,6 +486,10 @@ impl Translator {
         self.variables.find(record.operand, record.size, &mut self.found, |variable, address| {
             name_variable(names, symbols, not_data, variable, address);
         });
+        if self.found.iter().any(|variable| self.not_data[variable.index()]) {
+            // The guard of a static variable, which others may have initialised.
+            self.wait_for(record, thread, site, events);
+        }
         for &variable in &self.found {
             if self.not_data[variable.index()] {
                 continue;
@@ -523,6 +539,25 @@ impl Translator {
         events.push(Event { thread, op: Op::Barrier(barrier), site });
     }
 
+    /// What others have published at an address comes before what the thread does now.
+    fn observe(&mut self, address: u64, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
+        for publication in self.published.get_mut(&address).into_iter().flatten() {
+            if publication.is_news_to(thread) {
+                publication.known_to.push(thread);
+                events.push(Event { thread, op: Op::Read(publication.variable), site });
+            }
+        }
+    }
+
+    /// The same, where the thread may have waited for it. It did if there is something that it did not know.
+    fn wait_for(&mut self, record: &Record, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
+        let published = self.published.get(&record.operand).map(Vec::as_slice).unwrap_or_default();
+        if published.iter().any(|publication| publication.is_news_to(thread)) {
+            self.split(record, thread, site, events);
+            self.observe(record.operand, thread, site, events);
+        }
+    }
+
     fn take(&mut self, record: &Record, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
         self.split(record, thread, site, events);
         let Some(semaphore) = self.semaphores.get_mut(&record.operand) else { return };
@@ -549,7 +584,7 @@ impl Translator {
             && let Some(old) = self.publications.pop_front()
             && let Some(published) = self.published.remove(&old)
         {
-            self.spare.extend(published.into_iter().map(|(_, variable)| variable));
+            self.spare.extend(published.into_iter().map(|publication| publication.variable));
         }
     }
 
@@ -652,7 +687,7 @@ impl Translator {
         forget(&mut self.barriers, start, end, |_| {});
         forget(&mut self.semaphores, start, end, |semaphore| self.spare.extend(semaphore.posts));
         forget(&mut self.published, start, end, |published| {
-            self.spare.extend(published.into_iter().map(|(_, variable)| variable));
+            self.spare.extend(published.into_iter().map(|publication| publication.variable));
         });
     }
 

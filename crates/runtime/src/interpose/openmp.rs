@@ -41,7 +41,8 @@ unsafe extern "C" fn GOMP_parallel(body: Body, argument: *mut c_void, threads: u
     synchronise(Kind::Publish, object as usize, 0);
     // SAFETY: the caller's arguments, but for the function, which calls the caller's.
     unsafe { real(member, object, threads, flags) };
-    synchronise(Kind::Observe, object as usize, 0);
+    // The master waits for the others.
+    synchronise(Kind::Await, object as usize, 0);
 }
 
 /// Critical sections: the unnamed one has no object, so that a number has to do.
