@@ -21,6 +21,7 @@ use atomvet_trace::{Error, ErrorKind, Event, EventId, Names, Op, Place};
 
 use atomvet_ring::CAPACITY;
 
+use super::directory::is_over;
 use super::ring::{Program, Ring};
 use super::translate::{Seen, Translator};
 use crate::spool::Live;
@@ -210,11 +211,7 @@ impl Drop for Feed {
 
 /// Whether the program has ended, or has executed another.
 fn has_ended(ring: &Ring) -> bool {
-    let process = ring.header().program.load(Ordering::Relaxed);
-    let state = std::fs::read_to_string(format!("/proc/{process}/stat"));
-    // `PID (NAME) STATE …`, and a name may have anything in it.
-    let state = state.as_deref().ok().and_then(|stat| stat.rsplit(") ").next()?.chars().next());
-    if matches!(state, None | Some('Z' | 'X')) {
+    if is_over(ring.header().program.load(Ordering::Relaxed)) {
         return true;
     }
     let name = ring.path().file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();

@@ -556,7 +556,17 @@ fn demangle(name: &str) -> String {
     cpp_demangle::Symbol::new(name)
         .ok()
         .and_then(|symbol| symbol.demangle_with_options(&options).ok())
-        .unwrap_or_else(|| name.to_owned())
+        .map_or_else(|| name.to_owned(), without_tags)
+}
+
+/// Without the marks of versions of the ABI, `name[abi:cxx11]`, which no source has and not all compilers write.
+fn without_tags(mut name: String) -> String {
+    while let Some(start) = name.find("[abi:")
+        && let Some(length) = name[start..].find(']')
+    {
+        name.replace_range(start..=start + length, "");
+    }
+    name
 }
 
 /// Functions that nobody wrote.

@@ -137,12 +137,12 @@ fn libraries_can_be_named_in_a_specification() {
     let library = build_library(directory, &compiler, "surroundings/plugin.c", &[], "plugin.so");
     let [deposit, worker] = ["deposit", "first_worker"].map(|name| (name.to_owned(), 10));
     let cases = [
-        ("atomic = [\"library:plugin.so\"]", Some(&deposit)),
-        ("atomic = [\"library:*/plugin.*\"]", Some(&deposit)),
-        ("exclude = [\"library:host\"]", Some(&deposit)),
+        ("atomic = [\"library:plugin.so\"]", &deposit),
+        ("atomic = [\"library:*/plugin.*\"]", &deposit),
+        ("exclude = [\"library:host\"]", &deposit),
         // What threads are started with as well, since it is named.
-        ("atomic = [\"library:host\"]", Some(&worker)),
-        ("exclude = [\"library:plugin.so\"]", None),
+        ("atomic = [\"library:host\"]", &worker),
+        ("atomic = [\"library:*\"]\nexclude = [\"library:plugin.so\"]", &worker),
     ];
     for (text, expected) in cases {
         let spec = directory.join("spec.toml");
@@ -151,7 +151,7 @@ fn libraries_can_be_named_in_a_specification() {
         command.args(["run", "--format", "json", "--spec"]).arg(&spec).arg("--").arg(&host).arg(&library);
         let (report, printed) = watch(&mut command);
         assert_eq!(printed, "150\n");
-        assert_eq!(blamed(&report), expected.into_iter().cloned().collect(), "{text}: {report:#}");
+        assert_eq!(blamed(&report), [expected.clone()].into(), "{text}: {report:#}");
     }
 }
 
@@ -271,6 +271,36 @@ fn the_program_goes_on_when_the_command_is_killed() {
     printed.read_to_string(&mut rest).expect("text");
     assert_eq!(rest, "400001\n");
     assert_eq!(command.wait().expect("it ended").signal(), Some(libc::SIGKILL));
+}
+
+/// The directory of the rings of a running program, from its environment.
+fn ring_directory(process: i32) -> PathBuf {
+    let environment = std::fs::read(format!("/proc/{process}/environ")).expect("it runs");
+    let mut variables = environment.split(|&byte| byte == 0).filter_map(|v| std::str::from_utf8(v).ok());
+    let directory = variables.find_map(|v| v.strip_prefix("ATOMVET_RING_DIRECTORY=")).expect("it is watched");
+    PathBuf::from(directory)
+}
+
+#[test]
+fn what_a_killed_command_leaves_behind_is_removed_by_the_next() {
+    let directory = workplace();
+    let (mut killed, _printed, process) = start_lives_on(directory.path());
+    let left_behind = ring_directory(process);
+    killed.kill().expect("it runs");
+    killed.wait().expect("it ended");
+    assert!(left_behind.is_dir(), "{left_behind:?}");
+    let (mut running, mut printed, process) = start_lives_on(directory.path());
+    assert!(!left_behind.exists(), "{left_behind:?}");
+    // One that is in use stays, and serves.
+    let in_use = ring_directory(process);
+    run(Command::new(ATOMVET).args(["run", "--", "true"]));
+    assert!(in_use.is_dir(), "{in_use:?}");
+    running.stdin.take().expect("a pipe").write_all(b"\n").expect("the program reads");
+    let mut rest = String::new();
+    printed.read_to_string(&mut rest).expect("text");
+    assert_eq!(rest, "400001\n");
+    assert_eq!(running.wait().expect("it ends").code(), Some(1));
+    assert!(!in_use.exists(), "{in_use:?}");
 }
 
 #[test]
