@@ -73,6 +73,8 @@ pub struct Thread {
     pub stack_high: usize,
     /// How many locks the thread holds.
     pub locks: u32,
+    /// Variables of hooks elsewhere that have this thread's address; null in the end.
+    known_in: [*mut *mut Thread; MODULES],
     /// Late accesses that no lock protected, since the thread last received something; see `shadow.rs`.
     pub bare: [Bare; BARE],
     /// How many of them there are.
@@ -103,6 +105,8 @@ pub struct Bare {
 
 /// How many late accesses are kept to be recorded before something is received.
 pub const BARE: usize = 8;
+/// In how many modules of a program hooks know a thread by a variable of their own. Those of further ones ask each time.
+const MODULES: usize = 8;
 /// How many threads are told apart in what was heard.
 pub const HEARD: usize = 64;
 /// How many places of accesses without a record are remembered.
@@ -307,6 +311,14 @@ impl Thread {
         Some(thread)
     }
 
+    /// The variable is the running thread's own, and lives as long as the thread: it has its address from now on.
+    pub fn make_known_in(&mut self, variable: &mut *mut Thread) {
+        if let Some(room) = self.known_in.iter_mut().find(|room| room.is_null()) {
+            *room = variable;
+            *variable = self;
+        }
+    }
+
     fn inherit(&mut self, heritage: &Heritage) {
         self.serial = heritage.serial;
         (self.parent_birth, self.parent_last) = (heritage.parent_birth, heritage.parent_last);
@@ -385,6 +397,13 @@ impl Thread {
         let local = unsafe { &mut *local() };
         local.silent = true;
         local.thread = core::ptr::null_mut();
+        for variable in &mut self.known_in {
+            let variable = core::mem::replace(variable, core::ptr::null_mut());
+            if !variable.is_null() {
+                // SAFETY: who gave it says that it lives as long as the thread, which is at its end here.
+                unsafe { *variable = core::ptr::null_mut() };
+            }
+        }
         let index = self.index as usize;
         LAST_KEYS[index].store(self.newest, Ordering::Relaxed);
         let mut estates = ESTATES.lock();
