@@ -5,7 +5,7 @@
 //! but their own thread. For the same reason nobody says when a block ends: every record tells how many blocks that
 //! were announced are still open.
 
-use core::sync::atomic::{AtomicPtr, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering, compiler_fence};
 
 use crate::ring::{Block, CAPACITY, COUNTERS, HEADER_BYTES, Header, Kind, LOW, Slot};
 use crate::thread::{FRAMES, Frame, Thread};
@@ -273,6 +273,11 @@ pub fn count_unknown_join() {
     if let Some(header) = header() {
         header.unknown_joins.fetch_add(1, Ordering::Relaxed);
     }
+}
+
+/// Where it is counted what the thread of an index has seen.
+pub fn counter(index: u32) -> Option<&'static AtomicU64> {
+    header().map(|header| &header.seen[index as usize % COUNTERS])
 }
 
 /// What threads that had this counter before have seen.

@@ -137,6 +137,9 @@ pub const FRAMES: usize = 0xffff;
 pub const STEP: u64 = 1 << 20;
 /// Where the index is in a key.
 pub const INDEX_SHIFT: u32 = 52;
+/// The period before the first of an index. `crates/cli/tests/filter` compiles a runtime that is always about to run out.
+#[expect(unexpected_cfgs, reason = "no crate of the workspace is compiled so")]
+const FIRST_PERIOD: u64 = if cfg!(few_periods) { (1 << 32) - 6 } else { 0 };
 const INDEXES: usize = 1 << 12;
 
 global_asm!(
@@ -343,8 +346,8 @@ impl Thread {
     fn be_index(&mut self, index: usize) {
         self.index = index as u32;
         shadow::join_group(index);
-        self.newest = LAST_KEYS[index].load(Ordering::Relaxed).max((index as u64) << INDEX_SHIFT);
-        self.newest += STEP;
+        let first = ((index as u64) << INDEX_SHIFT) + FIRST_PERIOD * STEP;
+        self.newest = LAST_KEYS[index].load(Ordering::Relaxed).max(first) + STEP;
         self.key = self.newest;
         self.received = self.key;
         self.birth = self.key;
@@ -370,11 +373,13 @@ impl Thread {
         self.bare_count = 0;
     }
 
-    /// All periods of an index are over: go on under another, whose memory stays unused.
+    /// All periods of an index are over: go on under one that nobody has had, and that is larger than all that were given out.
+    /// So the keys of a thread never become smaller: blocks that are open were entered earlier, and what they go back to
+    /// is older than what the thread receives here.
     #[cold]
     #[inline(never)]
     fn use_up_index(&mut self) {
-        let index = take_index();
+        let index = FREE_INDEXES.lock().take_fresh();
         if index == 0 {
             // Everything is of one period from now on, which records too little, and that is counted.
             self.newest -= STEP;
@@ -382,13 +387,12 @@ impl Thread {
             stream::count_lost_thread();
             return;
         }
+        let counter = stream::counter(self.index);
+        counter.inspect(|counter| counter.store(self.seen, Ordering::Relaxed));
         self.be_index(index);
+        self.seen = stream::seen_before(index % COUNTERS);
         self.bare_count = 0;
         THREADS[index].store(self, Ordering::Release);
-        for i in 0..self.depth.min(FRAMES) {
-            // SAFETY: the first `depth` frames are there.
-            unsafe { (*self.frames.add(i)).key = self.key };
-        }
     }
 
     /// The thread is over: its index goes to another.
@@ -411,6 +415,9 @@ impl Thread {
         estates[place] = Estate { serial: self.serial, last: self.newest, heard: self.heard };
         drop(estates);
         self.received = u64::MAX;
+        if is_nearly_used_up(self.newest) {
+            return;
+        }
         let mut indexes = FREE_INDEXES.lock();
         let count = indexes.count;
         indexes.free[count] = index as u16;
@@ -449,11 +456,18 @@ fn take_index() -> usize {
         indexes.count -= 1;
         return usize::from(indexes.free[indexes.count]);
     }
-    if indexes.fresh == INDEXES {
-        return 0;
+    indexes.take_fresh()
+}
+
+impl Indexes {
+    /// An index that was never given out; 0 if there is none.
+    fn take_fresh(&mut self) -> usize {
+        if self.fresh == INDEXES {
+            return 0;
+        }
+        self.fresh += 1;
+        self.fresh - 1
     }
-    indexes.fresh += 1;
-    indexes.fresh - 1
 }
 
 /// Whether `record` is of the same thread as `key` and not of an earlier period. Indexes that share a plane
@@ -461,6 +475,11 @@ fn take_index() -> usize {
 #[inline(always)]
 pub fn is_since(record: u64, key: u64) -> bool {
     record.wrapping_sub(key) >> INDEX_SHIFT == 0
+}
+
+/// Whether an index has had more than half of its periods: it goes to no other thread.
+fn is_nearly_used_up(key: u64) -> bool {
+    key >> (INDEX_SHIFT - 1) & 1 != 0
 }
 
 /// In a new process: nobody holds anything.

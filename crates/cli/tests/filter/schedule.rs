@@ -101,7 +101,8 @@ pub(super) fn schedule(random: &mut Random, style: Style) -> Schedule {
     // Few variables and threads that go on for a while make for orders that matter.
     let used = 1 + random.below(VARIABLES);
     let mut thread = 1;
-    for _ in 0..40 + random.below(80) {
+    let steps = if style.has_all_kinds() { 150 + random.below(150) } else { 40 + random.below(80) };
+    for _ in 0..steps {
         if random.below(3) == 0 || world.thread(thread).waits {
             thread = 1 + random.below(threads);
         }
