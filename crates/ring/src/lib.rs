@@ -189,4 +189,8 @@ kinds! {
     Unloaded,
     /// The thread's open blocks are split here, as a wait splits them.
     Split,
+    /// What the thread does from here on is not done in its open blocks, until the next `Resume`. These may nest.
+    Suspend,
+    /// It is again.
+    Resume,
 }

@@ -548,6 +548,9 @@ fn demangle(name: &str) -> String {
     if let Ok(rust) = rustc_demangle::try_demangle(name) {
         return format!("{rust:#}");
     }
+    if is_outlined(name) {
+        return name.to_owned();
+    }
     if !name.starts_with("_Z") {
         // What the compiler made of a function, by cloning or splitting it, is still that function.
         return name.split('.').next().filter(|start| !start.is_empty()).unwrap_or(name).to_owned();
@@ -571,7 +574,12 @@ fn without_tags(mut name: String) -> String {
 
 /// Functions that nobody wrote.
 fn is_generated(name: &str) -> bool {
-    name.starts_with("_GLOBAL__") || name.starts_with("__static_initialization") || name.contains("_omp_fn")
+    name.starts_with("_GLOBAL__") || name.starts_with("__static_initialization") || is_outlined(name)
+}
+
+/// What gcc makes of the body of a parallel region: `main._omp_fn.0`.
+pub(crate) fn is_outlined(name: &str) -> bool {
+    name.contains("_omp_fn")
 }
 
 /// Code that comes with the system.

@@ -8,6 +8,7 @@
 //! | post, take | the n-th take reads a variable that the n-th post wrote: it comes after that post and nothing else. A take also is an arrival at a barrier of its own, so that it splits blocks like every wait |
 //! | publish, observe | an observer reads what each publisher wrote last, once; every publication is a new life of its variable, so that nothing comes before it |
 //! | await | the same, and if there was anything to read, blocks are split before: the thread has waited for others, or would have |
+//! | suspend, resume | the ends of all open blocks, and their begins again |
 //! | new life | `alloc` of all variables in that memory; locks there are new ones |
 //! | maps, unloaded | none: libraries come and go, and with them what addresses mean |
 
@@ -22,7 +23,7 @@ use atomvet_trace::{
 use rustc_hash::FxHashMap;
 
 use super::ring::{Record, flavour};
-use super::symbols::{Meaning, Owner};
+use super::symbols::{Meaning, Owner, is_outlined};
 use super::variables::Variables;
 use crate::spec::{self, Meant, Spec};
 
@@ -107,8 +108,18 @@ enum Use {
 
 #[derive(Clone, Copy)]
 struct Frame {
-    is_block: bool,
+    /// It is a block to the checkers, and this is how it begins.
+    block: Option<(RegionId, SiteId)>,
+    /// It is suspended, by so many of the thread's suspensions.
+    suspended_by: u32,
     is_user_function: bool,
+}
+
+impl Frame {
+    /// Whether what happens now is in it.
+    fn is_judged(&self) -> bool {
+        self.block.is_some() && self.suspended_by == 0
+    }
 }
 
 /// What a block word means.
@@ -116,6 +127,8 @@ struct Frame {
 enum Known {
     /// Never a block.
     System,
+    /// Nor is this, what a compiler makes of the body of a parallel region; but it is the user's code.
+    Outlined,
     /// `main`: a block only where a specification says so.
     Main(RegionId, SiteId, Meant),
     /// A function of the user's.
@@ -255,7 +268,7 @@ impl Translator {
         let state = &mut self.threads[serial as usize];
         let Some(frame) = state.open.pop() else { return };
         state.user_functions -= usize::from(frame.is_user_function);
-        if frame.is_block {
+        if frame.is_judged() {
             events.push(Event { thread, op: Op::End, site: SiteId::NONE });
         }
     }
@@ -268,6 +281,7 @@ impl Translator {
         let is_outermost = self.threads[record.thread as usize].user_functions == 0;
         let (region, site, meant, counts, is_user_function) = match known {
             Known::System => (RegionId::NONE, SiteId::NONE, Meant::Unsaid, false, false),
+            Known::Outlined => (RegionId::NONE, SiteId::NONE, Meant::Unsaid, false, true),
             Known::Label(region) => {
                 let site = self.site(record.address()).site;
                 (region, site, self.meant(region, site, None), true, false)
@@ -288,9 +302,10 @@ impl Translator {
         };
         let state = &mut self.threads[record.thread as usize];
         // Blocks whose announcement was overtaken by what another thread said on behalf of this one: their ends count.
-        let nothing = Frame { is_block: false, is_user_function: false };
+        let nothing = Frame { block: None, suspended_by: 0, is_user_function: false };
         state.open.resize(record.depth().max(state.open.len()), nothing);
-        state.open.push(Frame { is_block, is_user_function });
+        let block = is_block.then_some((region, site));
+        state.open.push(Frame { block, suspended_by: 0, is_user_function });
         state.user_functions += usize::from(is_user_function);
         if is_block {
             events.push(Event { thread, op: Op::Begin(region), site });
@@ -341,6 +356,7 @@ impl Translator {
             }
         };
         let known = match function.owner {
+            Owner::System if is_outlined(&function.name) => Known::Outlined,
             Owner::System => Known::System,
             Owner::User => {
                 let region = self.names.regions.intern(&function.name);
@@ -442,6 +458,8 @@ impl Translator {
             }
             Kind::Take => return self.take(record, thread, site, events),
             Kind::Split => return self.split(record, thread, site, events),
+            Kind::Suspend => return self.suspend(record.thread, thread, events),
+            Kind::Resume => return self.resume(record.thread, thread, events),
             Kind::Publish => {
                 let variable = self.fresh(thread, events);
                 events.push(Event { thread, op: Op::Write(variable), site });
@@ -558,6 +576,26 @@ impl Translator {
         }
     }
 
+    fn suspend(&mut self, serial: u32, thread: ThreadId, events: &mut Vec<Event>) {
+        self.count_split(serial);
+        for frame in self.threads[serial as usize].open.iter_mut().rev() {
+            if frame.is_judged() {
+                events.push(Event { thread, op: Op::End, site: SiteId::NONE });
+            }
+            frame.suspended_by += 1;
+        }
+    }
+
+    fn resume(&mut self, serial: u32, thread: ThreadId, events: &mut Vec<Event>) {
+        for frame in &mut self.threads[serial as usize].open {
+            let was_judged = frame.is_judged();
+            frame.suspended_by = frame.suspended_by.saturating_sub(1);
+            if let Some((region, site)) = frame.block.filter(|_| !was_judged && frame.is_judged()) {
+                events.push(Event { thread, op: Op::Begin(region), site });
+            }
+        }
+    }
+
     fn take(&mut self, record: &Record, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
         self.split(record, thread, site, events);
         let Some(semaphore) = self.semaphores.get_mut(&record.operand) else { return };
@@ -604,7 +642,7 @@ impl Translator {
     }
 
     fn count_split(&mut self, serial: u32) {
-        let in_block = self.threads[serial as usize].open.iter().any(|frame| frame.is_block);
+        let in_block = self.threads[serial as usize].open.iter().any(Frame::is_judged);
         self.seen.splits += u64::from(in_block);
     }
 

@@ -42,10 +42,13 @@ pub(crate) fn synchronise(kind: Kind, object: usize, place: usize) {
 }
 
 fn receives(kind: Kind) -> bool {
-    // What a thread is given by a wait or at a barrier, it has at its next event. What it did before a split covers nothing
-    // in the next piece.
-    use Kind::{Acquire, AcquireShared, Await, Barrier, Join, Observe, Split, Take, Wait};
-    matches!(kind, Acquire | AcquireShared | Await | Barrier | Join | Observe | Split | Take | Wait)
+    // What a thread is given by a wait or at a barrier, it has at its next event. What it did before blocks are split or
+    // suspended covers nothing afterwards.
+    use Kind::{Acquire, AcquireShared, Await, Barrier, Join, Observe, Resume, Split, Suspend, Take, Wait};
+    matches!(
+        kind,
+        Acquire | AcquireShared | Await | Barrier | Join | Observe | Resume | Split | Suspend | Take | Wait
+    )
 }
 
 /// Records that memory begins a new life.
