@@ -575,6 +575,7 @@ impl Translator {
         lock
     }
 
+    /// Two files may have locks of one name, and two loaders classes of one.
     fn known_lock(&mut self, address: u64) -> LockId {
         if let Some(lock) = self.locks.get(&address) {
             return *lock;
@@ -585,6 +586,9 @@ impl Translator {
         if *former > 1 {
             name += &format!("#{former}");
         }
+        if self.names.locks.find(&name).is_some() {
+            name += &format!(" at {address:#x}");
+        }
         let lock = self.names.locks.intern(&name);
         self.locks.insert(address, lock);
         lock
@@ -594,7 +598,10 @@ impl Translator {
         if let Some(barrier) = self.barriers.get(&address) {
             return *barrier;
         }
-        let name = self.symbols.variable(address).unwrap_or_else(|| format!("{address:#x}"));
+        let mut name = self.symbols.variable(address).unwrap_or_else(|| format!("{address:#x}"));
+        if self.names.barriers.find(&name).is_some() {
+            name += &format!(" at {address:#x}");
+        }
         let barrier = self.names.barriers.intern(&name);
         self.barriers.insert(address, barrier);
         barrier
