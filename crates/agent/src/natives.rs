@@ -183,7 +183,7 @@ extern "system" fn attach(env: Env, _: Object, number: i64, name: Object) -> i64
     let heritage = with_threads(|threads| threads.unborn.remove(&number));
     let is_new = heritage.is_none();
     let thread = match heritage {
-        Some(heritage) => Thread::start_as(heritage),
+        Some(heritage) => Thread::start_as(&heritage),
         None => Thread::recording(),
     };
     match thread {
@@ -329,14 +329,11 @@ extern "system" fn synchronise(_: Env, _: Object, what: i32, base: i64, site: i3
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_fork")]
 extern "system" fn fork(env: Env, _: Object, number: i64, name: Object, site: i32) {
     let Some(thread) = thread::current().filter(|_| number >= 0) else { return };
-    let heritage = Heritage {
-        serial: thread::new_serial(),
-        parent_birth: thread.birth,
-        parent_last: thread.newest + thread::STEP,
-    };
+    let heritage = Heritage::of(thread);
+    let serial = heritage.serial;
     with_threads(|threads| threads.unborn.insert(number, heritage));
-    name_thread(env, heritage.serial, name);
-    record(Kind::Fork, u64::from(heritage.serial), site);
+    name_thread(env, serial, name);
+    record(Kind::Fork, u64::from(serial), site);
     // Records that the creator makes from now on do not come before the new thread.
     thread.receive();
 }
@@ -346,6 +343,9 @@ extern "system" fn join(_: Env, _: Object, number: i64, site: i32) {
     // Unless it did nothing that was seen, or was joined before.
     if let Some(serial) = with_threads(|threads| threads.serials.remove(&number)) {
         record(Kind::Join, u64::from(serial), site);
+        if let Some(thread) = thread::current() {
+            thread.has_joined(serial);
+        }
     }
 }
 

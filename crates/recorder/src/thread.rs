@@ -219,9 +219,35 @@ pub struct Heritage {
     /// The number that the new thread gets.
     pub serial: u32,
     /// The first key of the creator.
-    pub parent_birth: u64,
+    parent_birth: u64,
     /// Its last one so far.
-    pub parent_last: u64,
+    parent_last: u64,
+    /// What the creator comes after.
+    heard: [u64; HEARD],
+}
+
+impl Heritage {
+    /// That of a thread whose creator is not known.
+    pub const NONE: Heritage = Heritage { serial: 0, parent_birth: 0, parent_last: 0, heard: [0; HEARD] };
+
+    /// What `creator` leaves to a new thread.
+    pub fn of(creator: &Thread) -> Heritage {
+        let (parent_birth, parent_last) = (creator.birth, creator.newest + STEP);
+        Heritage { serial: new_serial(), parent_birth, parent_last, heard: creator.heard }
+    }
+}
+
+/// What threads that have ended leave to those who wait for their end, by serial number. One that nobody has asked for after
+/// so many others is forgotten, which costs those who ask some needless records.
+static ESTATES: crate::lock::Guarded<[Estate; 256]> =
+    crate::lock::Guarded::new([const { Estate { serial: 0, last: 0, heard: [0; HEARD] } }; 256]);
+
+struct Estate {
+    serial: u32,
+    /// The last key of the thread; 0 in an entry that nobody has used.
+    last: u64,
+    /// What it came after.
+    heard: [u64; HEARD],
 }
 
 impl Thread {
@@ -245,19 +271,16 @@ impl Thread {
         }
         // What is called from here on may have hooks itself.
         local.silent = true;
-        let heritage = Heritage { serial: new_serial(), parent_birth: 0, parent_last: 0 };
-        Thread::start_as(heritage)
+        Thread::start_as(&Heritage { serial: new_serial(), ..Heritage::NONE })
     }
 
     /// Makes a thread known under a number that was announced.
-    pub fn start_as(heritage: Heritage) -> Option<&'static mut Thread> {
+    pub fn start_as(heritage: &Heritage) -> Option<&'static mut Thread> {
         // SAFETY: the memory is this thread's.
         let local = unsafe { &mut *local() };
         if let Some(thread) = current() {
             // A signal handler was faster: it is the same thread all the same.
-            thread.serial = heritage.serial;
-            thread.parent_birth = heritage.parent_birth;
-            thread.parent_last = heritage.parent_last;
+            thread.inherit(heritage);
             return Some(thread);
         }
         local.silent = true;
@@ -270,20 +293,39 @@ impl Thread {
         let (stack_low, stack_high) = (process::host().stack_bounds)();
         // SAFETY: it is this thread's alone now; that of a former owner is over.
         let thread = unsafe { &mut *memory };
-        thread.serial = heritage.serial;
-        thread.parent_birth = heritage.parent_birth;
-        thread.parent_last = heritage.parent_last;
+        thread.inherit(heritage);
         (thread.depth, thread.announced, thread.announced_by_other) = (0, 0, (0, 0));
         (thread.busy, thread.ignoring, thread.farewells) = (0, 0, 0);
         (thread.stack_low, thread.stack_high) = (stack_low, stack_high);
         (thread.locks, thread.bare_count, thread.introduced) = (0, 0, 0);
-        (thread.heard, thread.met) = ([0; HEARD], [0; HEARD]);
+        thread.met = [0; HEARD];
         thread.be_index(index);
         thread.seen = stream::seen_before(index % COUNTERS);
         local.thread = memory;
         local.silent = false;
         (process::host().thread_started)();
         Some(thread)
+    }
+
+    fn inherit(&mut self, heritage: &Heritage) {
+        self.serial = heritage.serial;
+        (self.parent_birth, self.parent_last) = (heritage.parent_birth, heritage.parent_last);
+        self.heard = heritage.heard;
+    }
+
+    /// The thread has waited for the end of another: it comes after all that the other did, and came after.
+    pub fn has_joined(&mut self, serial: u32) {
+        let estates = ESTATES.lock();
+        let estate = &estates[serial as usize % estates.len()];
+        if estate.serial != serial || estate.last == 0 {
+            return;
+        }
+        for &heard in estate.heard.iter().chain([&estate.last]) {
+            let noted = &mut self.heard[index_of(heard) % HEARD];
+            if index_of(*noted) != index_of(heard) || *noted < heard {
+                *noted = heard;
+            }
+        }
     }
 
     fn be_index(&mut self, index: usize) {
@@ -345,6 +387,10 @@ impl Thread {
         local.thread = core::ptr::null_mut();
         let index = self.index as usize;
         LAST_KEYS[index].store(self.newest, Ordering::Relaxed);
+        let mut estates = ESTATES.lock();
+        let place = self.serial as usize % estates.len();
+        estates[place] = Estate { serial: self.serial, last: self.newest, heard: self.heard };
+        drop(estates);
         self.received = u64::MAX;
         let mut indexes = FREE_INDEXES.lock();
         let count = indexes.count;
@@ -356,7 +402,7 @@ impl Thread {
     pub fn start_over(&mut self) {
         self.announced = 0;
         self.serial = new_serial();
-        (self.parent_birth, self.parent_last) = (0, 0);
+        self.inherit(&Heritage { serial: self.serial, ..Heritage::NONE });
         self.receive();
     }
 }
@@ -401,6 +447,7 @@ pub fn is_since(record: u64, key: u64) -> bool {
 /// In a new process: nobody holds anything.
 pub fn reset_locks() {
     FREE_INDEXES.reset();
+    ESTATES.reset();
 }
 
 /// Whose a key is.

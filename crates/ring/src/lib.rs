@@ -24,7 +24,7 @@ pub const DIRECTORY: &str = "ATOMVET_RING_DIRECTORY";
 pub const RECORD_ALL: &str = "ATOMVET_RECORD_ALL";
 
 /// The first word of a ring. Changes with the layout.
-pub const MAGIC: u64 = 0x3230_676e_6972_7661;
+pub const MAGIC: u64 = 0x3330_676e_6972_7661;
 
 /// How many records a ring holds: 1 MiB, a few milliseconds of the busiest programs.
 pub const CAPACITY: u64 = 1 << 15;
@@ -181,4 +181,6 @@ kinds! {
     Object,
     /// A lock that is held exclusively is given back, whether or not it is also held shared.
     ReleaseExclusive,
+    /// The thread's open blocks are split here, as a wait splits them.
+    Split,
 }

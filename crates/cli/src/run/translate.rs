@@ -421,6 +421,7 @@ impl Translator {
                 return;
             }
             Kind::Take => return self.take(record, thread, site, events),
+            Kind::Split => return self.split(record, thread, site, events),
             Kind::Publish => {
                 let variable = self.fresh(thread, events);
                 events.push(Event { thread, op: Op::Write(variable), site });
@@ -505,7 +506,8 @@ impl Translator {
         variable
     }
 
-    fn take(&mut self, record: &Record, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
+    /// A barrier at which the thread meets nobody.
+    fn split(&mut self, record: &Record, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
         self.count_split(record.thread);
         let names = &mut self.names;
         let barrier = *self.threads[record.thread as usize].own_barrier.get_or_insert_with(|| {
@@ -513,6 +515,10 @@ impl Translator {
             names.barriers.intern(&format!("waits of {thread}"))
         });
         events.push(Event { thread, op: Op::Barrier(barrier), site });
+    }
+
+    fn take(&mut self, record: &Record, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
+        self.split(record, thread, site, events);
         let Some(semaphore) = self.semaphores.get_mut(&record.operand) else { return };
         if semaphore.initial > 0 {
             semaphore.initial -= 1;

@@ -42,9 +42,10 @@ pub(crate) fn synchronise(kind: Kind, object: usize, place: usize) {
 }
 
 fn receives(kind: Kind) -> bool {
-    // What a thread is given by a wait or at a barrier, it has at its next event.
-    use Kind::{Acquire, AcquireShared, Barrier, Join, Observe, Take, Wait};
-    matches!(kind, Acquire | AcquireShared | Barrier | Join | Observe | Take | Wait)
+    // What a thread is given by a wait or at a barrier, it has at its next event. What it did before a split covers nothing
+    // in the next piece.
+    use Kind::{Acquire, AcquireShared, Barrier, Join, Observe, Split, Take, Wait};
+    matches!(kind, Acquire | AcquireShared | Barrier | Join | Observe | Split | Take | Wait)
 }
 
 /// Records that memory begins a new life.
