@@ -12,7 +12,7 @@
 //! | after a monitor is entered, before it is left | `acquired(Object, int)`, `releasing(Object, int)` |
 //! | when a synchronized method begins, and at each way out | `enterSynchronized(Object, int)`, `exitSynchronized(int)` |
 //! | when a block begins, and at each way out | `enter(int)`, `exit(int)` |
-//! | when a call is watched: when it begins, with the object or the first argument of a static method | `enterCall(Object, int)` |
+//! | when a call is watched: when it begins, with the object, the first argument of a static method, or the class for its initialiser | `enterCall(Object, int)` |
 //! | the same with the first argument, if that is asked for | `enterCall(Object, Object, int)`, `enterCall(Object, int, int)`; and `exitCall(long, int)` |
 //! | when it returns, with a reference or a truth value that it returns | `exitCall(int)`, `exitCall(Object, int)`, `exitCall(boolean, int)` |
 //! | when it throws | `throwCall(int)` |

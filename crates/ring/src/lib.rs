@@ -93,6 +93,11 @@ const _: () = assert!(size_of::<Slot>() == 32);
 /// The lower 48 bits of a word: addresses of programs fit.
 pub const LOW: u64 = (1 << 48) - 1;
 
+/// The size of a [`Kind::Split`] where an initialiser begins that may do nothing others see.
+pub const INITIALISES: u8 = 1;
+/// And where it ends.
+pub const INITIALISED: u8 = 2;
+
 /// How a block is identified, in the upper 16 bits of a word; the rest says which.
 #[repr(u16)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -181,6 +186,7 @@ kinds! {
     Object,
     /// A lock that is held exclusively is given back, whether or not it is also held shared.
     ReleaseExclusive,
-    /// The thread's open blocks are split here, as a wait splits them.
+    /// The thread's open blocks are split here, as a wait splits them. With size [`INITIALISES`] only if something else
+    /// is recorded before the thread's next one with size [`INITIALISED`], which splits them under the same condition.
     Split,
 }
