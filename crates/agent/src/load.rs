@@ -29,6 +29,7 @@ static HOOK_CLASSES: &[(&CStr, &[u8])] = &[
     (c"java/lang/AtomvetCalls$Call", include_bytes!("hooks/AtomvetCalls$Call.class")),
     (c"java/lang/AtomvetCalls$Keys", include_bytes!("hooks/AtomvetCalls$Keys.class")),
     (c"java/lang/AtomvetCalls$Fields", include_bytes!("hooks/AtomvetCalls$Fields.class")),
+    (c"java/lang/AtomvetFields", include_bytes!("hooks/AtomvetFields.class")),
 ];
 
 const VM_INIT: i32 = 50;

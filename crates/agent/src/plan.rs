@@ -71,7 +71,7 @@ const NEVER: &[&str] = &[
     "java/lang/Math",
     "java/lang/Integer",
     "java/util/Arrays",
-    "java/lang/AtomvetHooks",
+    "java/lang/Atomvet",
     "jdk/internal/",
     "sun/",
 ];
@@ -274,7 +274,8 @@ impl Plan for ClassPlan {
         if self.treatment == Treatment::Library {
             let call = juc::meaning(method.class, method.name, false).is_some();
             let monitors = method.class.starts_with(b"java/util/Collections$");
-            return Wanted { call, argument: call, monitors: call && monitors, ..Wanted::default() };
+            let number = call && juc::is_numbered(method.class);
+            return Wanted { call, argument: call, number, monitors: call && monitors, ..Wanted::default() };
         }
         self.is_excepted =
             self.facts.annotation(method.name, method.descriptor) == Some(Annotation::NotAtomic);

@@ -410,7 +410,8 @@ impl BodyWriter<'_, '_> {
     }
 
     /// Pushes the object that a method is called on, or the first argument of a static method, or null if that is no
-    /// reference, or the class if it is its initialiser; then, if it is wanted, the first argument of another method. Returns the hook that takes it.
+    /// reference, or the class if it is its initialiser; then what is wanted of the other arguments. Returns the hook that
+    /// takes it.
     fn push_call(&mut self) -> Result<(Hook, u16), Error> {
         let parameters = instruction::parameters(self.method.descriptor, self.code.offset)?.0;
         let first = parameters.first().and_then(|parameter| parameter.first());
@@ -419,6 +420,19 @@ impl BodyWriter<'_, '_> {
         match self.method.name {
             b"<clinit>" => self.push_own_monitor(),
             _ => self.emitter.out.push(if is_reference { ALOAD_0 } else { ACONST_NULL }),
+        }
+        if self.wanted.number && is_reference {
+            let mut further =
+                parameters.iter().skip(usize::from(is_static)).map(|parameter| parameter.first());
+            if let (Some(Some(b'L' | b'[')), number) = (further.next(), further.next().flatten()) {
+                self.emitter.out.push(ALOAD_1);
+                match number {
+                    Some(b'I') => self.emitter.out.extend_from_slice(&[ILOAD_2, I2L]),
+                    Some(b'J') => self.emitter.out.push(LLOAD_2),
+                    _ => return Ok((hooks::ENTER_CALL_REFERENCE, 2)),
+                }
+                return Ok((hooks::ENTER_CALL_NUMBER, 4));
+            }
         }
         Ok(match first {
             Some(b'L' | b'[') if self.wanted.argument && !is_static => {

@@ -130,7 +130,7 @@ fn check(program: &Program, directory: &Path, runs: usize) {
         let report: Value = serde_json::from_str(&report).unwrap_or_else(|e| panic!("{e}: {context}"));
         let texts = [&output.stdout, &plain.stdout].map(|text| String::from_utf8_lossy(text));
         assert_eq!(texts[0], texts[1], "{context}");
-        assert_eq!(stderr, "", "{context}");
+        assert_eq!(stderr, String::from_utf8_lossy(&plain.stderr), "{context}");
         blames(program, &report, &context);
         let expected = i32::from(!program.blamed.is_empty());
         assert_eq!(output.status.code(), Some(expected), "{context}\n{report:#}");
