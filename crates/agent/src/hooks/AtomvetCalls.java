@@ -521,12 +521,18 @@ public final class AtomvetCalls {
 
     /** What a handle is for: a field of the argument, a static field, or an element of the argument. */
     private static long byHandle(AtomvetHooks.T t, Call call) {
-        long where = Fields.find(call.object.getClass(), "fieldOffset");
+        Object handle = call.object;
+        // From JDK 22 on, one that was made before its class was initialised has the other one in it.
+        Object target = reference(handle, "target");
+        if (target != null) {
+            handle = target;
+        }
+        long where = Fields.find(handle.getClass(), "fieldOffset");
         if (where == 0) {
             return element(t, call, call.argument, call.number);
         }
-        Object base = reference(call.object, "base");
-        return byOffset(t, call, base != null ? base : call.argument, U.getLong(call.object, where));
+        Object base = reference(handle, "base");
+        return byOffset(t, call, base != null ? base : call.argument, U.getLong(handle, where));
     }
 
     /** What is at an offset in an object; static fields are in their class. */
