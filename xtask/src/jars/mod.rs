@@ -436,7 +436,8 @@ fn put_pair(pairs: &mut Vec<u8>, name: &str, before: &[u8], after: &[u8]) {
     }
 }
 
-fn find_classes(path: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+/// The class files below a folder.
+pub(crate) fn find_classes(path: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     if path.is_dir() {
         for entry in fs::read_dir(path)? {
             find_classes(&entry?.path(), files)?;
