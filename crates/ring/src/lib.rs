@@ -93,6 +93,11 @@ const _: () = assert!(size_of::<Slot>() == 32);
 /// The lower 48 bits of a word: addresses of programs fit.
 pub const LOW: u64 = (1 << 48) - 1;
 
+/// The size of a [`Kind::Split`] where an initialiser begins that may do nothing others see.
+pub const INITIALISES: u8 = 1;
+/// And where it ends.
+pub const INITIALISED: u8 = 2;
+
 /// How a block is identified, in the upper 16 bits of a word; the rest says which.
 #[repr(u16)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -187,7 +192,8 @@ kinds! {
     Maps,
     /// A library is gone from a stretch of memory, as long as `block` says: what comes there has other names.
     Unloaded,
-    /// The thread's open blocks are split here, as a wait splits them.
+    /// The thread's open blocks are split here, as a wait splits them. With size [`INITIALISES`] only if something else
+    /// is recorded before the thread's next one with size [`INITIALISED`], which splits them under the same condition.
     Split,
     /// What the thread does from here on is not done in its open blocks, until the next `Resume`. These may nest.
     Suspend,

@@ -988,9 +988,20 @@ public final class AtomvetHooks {
                 tellBlocks(t);
                 join(keyOf(thread), site);
             }
+        } else if (kind == INITIALISE) {
+            initialises(t, site, way == ENTERS ? 0 : 1);
         }
     }
 
+    /** Blocks that are open are not the initialiser's; without any there is nothing to tell. */
+    private static void initialises(T t, int site, int isOver) {
+        if (t.depth > 0) {
+            tellBlocks(t);
+            initialises(isOver, site);
+        }
+    }
+
+    private static final long INITIALISE = 3;
     private static final long FORK = 1;
     private static final long JOIN = 2;
 
@@ -1472,6 +1483,45 @@ public final class AtomvetHooks {
         return setSite(site, -1);
     }
 
+    // For AtomvetFields.
+
+    /** Names the field of a class's objects at an offset; its bytes, or 0 if it is final or there is none. */
+    static int field(Class<?> type, long offset) {
+        for (About about = About.ALL.get(type); about != null; about = about.parent) {
+            for (int i = 0; i < about.fields.length; i += 3) {
+                int modifiers = Integer.parseInt(about.fields[i + 2]);
+                if ((modifiers & 8) == 0 && offset(about.type, about.fields[i]) == offset) {
+                    named(about.number, 2 * offset, about.fields[i], 0);
+                    return (modifiers & 0x10) != 0 ? 0 : bytes(about.fields[i + 1]);
+                }
+            }
+        }
+        return 0;
+    }
+
+    /** Names the static field at an offset; its address, or 0 if it is final or there is none. */
+    static long staticField(T t, Class<?> type, long offset) {
+        About about = About.ALL.get(type);
+        for (int i = 0; i < about.fields.length && i / 3 < 1024; i += 3) {
+            int modifiers = Integer.parseInt(about.fields[i + 2]);
+            if ((modifiers & 8) != 0 && (modifiers & 0x10) == 0 && staticOffset(type, about.fields[i]) == offset) {
+                long displacement = 16 + 8L * (i / 3);
+                named(about.number, displacement, about.fields[i], 1);
+                return share(t, type) + displacement;
+            }
+        }
+        return 0;
+    }
+
+    private static long staticOffset(Class<?> type, String field) {
+        try {
+            return U.staticFieldOffset(type.getDeclaredField(field));
+        } catch (Throwable none) {
+            // Types of fields may be missing.
+            return 0;
+        }
+    }
+
     private static long setSite(int site, long place) {
         U.putLong(SITES + ((long) site << 3), place);
         return place;
@@ -1486,6 +1536,8 @@ public final class AtomvetHooks {
         synchronise(-1, 0, 0);
         fork(-1, null, 0);
         join(-1, 0);
+        initialises(0, 0);
+        initialises(1, 0);
         announce(0, 0, 0);
         fieldOf(0);
         loaderOf(0);
@@ -1507,6 +1559,7 @@ public final class AtomvetHooks {
     private static native void synchronise(int what, long base, int site);
     private static native void fork(long thread, String name, int site);
     private static native void join(long thread, int site);
+    private static native void initialises(int isOver, int site);
     private static native int describe(Class<?> type, int parent);
     private static native String[] fields(Class<?> type);
     private static native void announce(long base, int type, int isClass);

@@ -55,6 +55,8 @@ pub(crate) struct Summary {
     pub(crate) repairs: u64,
     /// Files of the user's that call no hooks.
     pub(crate) not_instrumented: Vec<String>,
+    /// Why a JVM's agent could not begin.
+    pub(crate) failure: Option<String>,
     /// The program went on when we stopped listening.
     pub(crate) cut_off: bool,
 }
@@ -156,6 +158,7 @@ impl Feed {
             unknown_joins: header.unknown_joins.load(Ordering::Relaxed),
             repairs: self.wellformed.repairs,
             not_instrumented: self.translator.symbols.not_instrumented(),
+            failure: self.translator.symbols.failure(),
             cut_off,
         };
         // Who wants to know waits for it; if nobody does, it is not needed.

@@ -57,14 +57,20 @@ pub(crate) fn report(
             }
         }
     }
+    if watched.iter().any(|process| process.summary.failure.is_some()) {
+        // Why, the agent has said.
+        worst = Status::BadInput;
+    }
     if watched.is_empty() {
-        worst = Status::NothingObserved;
-        let why = if java::is_launcher(&args.program[0]) {
-            "the agent was not loaded; what the JVM says to that stands above".to_owned()
+        if java::is_launcher(&args.program[0]) {
+            worst = Status::BadInput;
+            say::error(format!(
+                "{program}: nothing was observed: the agent was not loaded; what the JVM says to that stands above"
+            ));
         } else {
-            why_silent(&args.program[0])
-        };
-        say::note(format!("{program}: nothing was observed: {why}"));
+            worst = Status::NothingObserved;
+            say::note(format!("{program}: nothing was observed: {}", why_silent(&args.program[0])));
+        }
     }
     let set_aside = count.finish(&configuration.known, &configuration.idioms);
     set_aside.iter().for_each(aside::say_unused);

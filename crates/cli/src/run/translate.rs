@@ -15,7 +15,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use atomvet_ring::{Block, Kind, LOW};
+use atomvet_ring::{Block, INITIALISED, INITIALISES, Kind, LOW};
 use atomvet_trace::names::{Id, Table};
 use atomvet_trace::{
     BarrierId, Event, LockId, Mode, Names, Op, RegionId, SiteId, ThreadId, UpdateKind, VarId,
@@ -41,6 +41,8 @@ pub(crate) struct Translator {
     used: Vec<Use>,
     /// Per serial number.
     threads: Vec<Thread>,
+    /// The sum of their idle initialisers.
+    idle_initialisers: u32,
     /// Per block word of a record.
     blocks: FxHashMap<u64, Known>,
     /// The last of them that had a place in this table.
@@ -93,6 +95,8 @@ struct Thread {
     user_functions: usize,
     /// The barrier that only this thread arrives at.
     own_barrier: Option<BarrierId>,
+    /// Initialisers of classes that it is in and has done nothing in yet.
+    idle_initialisers: u32,
 }
 
 /// How a variable was accessed.
@@ -194,6 +198,7 @@ impl Translator {
             not_data: Vec::new(),
             used: Vec::new(),
             threads: Vec::new(),
+            idle_initialisers: 0,
             blocks: FxHashMap::default(),
             recent_blocks: Box::new([(0, Known::System); RECENT]),
             places: FxHashMap::default(),
@@ -413,6 +418,9 @@ impl Translator {
     fn event(&mut self, record: &Record, thread: ThreadId, events: &mut Vec<Event>) {
         let Site { site, reads_are_hints, is_alone } = self.site(record.address());
         let operand = record.operand;
+        if self.idle_initialisers > 0 && !matches!(record.kind, Kind::Nothing | Kind::Split) {
+            self.end_idleness(record, thread, site, events);
+        }
         let mut put = |op| events.push(Event { thread, op, site });
         let update = match record.kind {
             Kind::Read if reads_are_hints => return,
@@ -457,6 +465,7 @@ impl Translator {
                 return;
             }
             Kind::Take => return self.take(record, thread, site, events),
+            Kind::Split if self.is_idle(record) => return,
             Kind::Split => return self.split(record, thread, site, events),
             Kind::Suspend => return self.suspend(record.thread, thread, events),
             Kind::Resume => return self.resume(record.thread, thread, events),
@@ -596,6 +605,35 @@ impl Translator {
         }
     }
 
+    /// Whether the initialiser of a class begins here, or ends in which nothing was done. Most do nothing that others see,
+    /// and to split blocks there would hide violations of blocks that are entered once.
+    fn is_idle(&mut self, record: &Record) -> bool {
+        let idle = &mut self.threads[record.thread as usize].idle_initialisers;
+        match record.size {
+            INITIALISES => {
+                *idle += 1;
+                self.idle_initialisers += 1;
+                true
+            }
+            INITIALISED if *idle > 0 => {
+                *idle -= 1;
+                self.idle_initialisers -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Something is done in an initialiser: it did begin where the thread did the last thing before.
+    #[cold]
+    fn end_idleness(&mut self, record: &Record, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
+        let idle = std::mem::take(&mut self.threads[record.thread as usize].idle_initialisers);
+        self.idle_initialisers -= idle;
+        if idle > 0 {
+            self.split(record, thread, site, events);
+        }
+    }
+
     fn take(&mut self, record: &Record, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
         self.split(record, thread, site, events);
         let Some(semaphore) = self.semaphores.get_mut(&record.operand) else { return };
@@ -660,6 +698,7 @@ impl Translator {
         lock
     }
 
+    /// Two files may have locks of one name, and two loaders classes of one.
     fn known_lock(&mut self, address: u64) -> LockId {
         if let Some(lock) = self.locks.get(&address) {
             return *lock;
