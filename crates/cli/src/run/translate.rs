@@ -63,6 +63,8 @@ pub(crate) struct Translator {
     /// How many locks and barriers there were at an address.
     lives: HashMap<u64, u32>,
     semaphores: BTreeMap<u64, Semaphore>,
+    /// Per index of a thread in the filter, its marks.
+    marks: FxHashMap<u64, Marks>,
     /// Per address, what each thread last published there.
     published: BTreeMap<u64, Vec<Publication>>,
     /// A JVM's program may publish the result of each of its tasks: those addresses, the oldest first.
@@ -84,6 +86,8 @@ pub(crate) struct Seen {
     pub(crate) splits: u64,
     /// Atomic updates of a commuting kind.
     pub(crate) commuting: u64,
+    /// Locks that were taken so long after they had been given back that it is not known any more after what.
+    pub(crate) lost_orders: u64,
 }
 
 #[derive(Default)]
@@ -97,6 +101,15 @@ struct Thread {
     own_barrier: Option<BarrierId>,
     /// Initialisers of classes that it is in and has done nothing in yet.
     idle_initialisers: u32,
+}
+
+/// Marks of the threads of one index.
+#[derive(Default)]
+struct Marks {
+    /// For which periods, and what was written then.
+    kept: VecDeque<(u64, VarId)>,
+    /// The last period of those that were forgotten.
+    forgotten: u64,
 }
 
 /// How a variable was accessed.
@@ -211,6 +224,7 @@ impl Translator {
             barriers: BTreeMap::new(),
             lives: HashMap::new(),
             semaphores: BTreeMap::new(),
+            marks: FxHashMap::default(),
             published: BTreeMap::new(),
             publications: VecDeque::new(),
             spare: Vec::new(),
@@ -465,6 +479,8 @@ impl Translator {
                 return;
             }
             Kind::Take => return self.take(record, thread, site, events),
+            Kind::Mark => return self.mark(operand, thread, events),
+            Kind::Behind => return self.behind(operand, thread, site, events),
             Kind::Split if self.is_idle(record) => return,
             Kind::Split => return self.split(record, thread, site, events),
             Kind::Suspend => return self.suspend(record.thread, thread, events),
@@ -646,6 +662,37 @@ impl Translator {
         if semaphore.initial == 0 && semaphore.posts.is_empty() {
             // A JVM has one for every task and every element of a queue.
             self.semaphores.remove(&record.operand);
+        }
+    }
+
+    /// Who takes a lock that was given back silently, up to a period (its thread's index in the filter, and when it was), will come
+    /// after this.
+    fn mark(&mut self, period: u64, thread: ThreadId, events: &mut Vec<Event>) {
+        /// Older ones are forgotten.
+        const MOST: usize = 1 << 12;
+        let marks = self.marks.entry(period >> 32).or_default();
+        if marks.kept.back().is_some_and(|last| last.0 >= period) {
+            return;
+        }
+        if marks.kept.len() > MOST
+            && let Some((old, variable)) = marks.kept.pop_front()
+        {
+            marks.forgotten = old;
+            self.spare.push(variable);
+        }
+        let variable = self.fresh(thread, events);
+        events.push(Event { thread, op: Op::Write(variable), site: SiteId::NONE });
+        self.marks.entry(period >> 32).or_default().kept.push_back((period, variable));
+    }
+
+    fn behind(&mut self, period: u64, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
+        let Some(marks) = self.marks.get(&(period >> 32)) else { return };
+        let at = marks.kept.partition_point(|mark| mark.0 < period);
+        match marks.kept.get(at) {
+            Some(&(_, variable)) if period > marks.forgotten => {
+                events.push(Event { thread, op: Op::Read(variable), site });
+            }
+            _ => self.seen.lost_orders += 1,
         }
     }
 
