@@ -101,7 +101,8 @@ pub fn waits(thread: &mut Thread, lock: usize, place: usize) {
 /// Whether the thread comes after a giving-back already.
 #[inline(always)]
 fn is_behind(thread: &Thread, last: u64) -> bool {
-    last >> thread::INDEX_SHIFT == 0 || thread::is_since(last, thread.birth) || shadow::is_after(thread, last)
+    let index = thread::index_of(last);
+    index == 0 || index == thread.index as usize && last >= thread.birth || shadow::is_after(thread, last)
 }
 
 /// Whether the innermost holding of a lock is silent. It is none any more then.
