@@ -101,8 +101,7 @@ pub fn waits(thread: &mut Thread, lock: usize, place: usize) {
 /// Whether the thread comes after a giving-back already.
 #[inline(always)]
 fn is_behind(thread: &Thread, last: u64) -> bool {
-    let index = thread::index_of(last);
-    index == 0 || index == thread.index as usize && last >= thread.birth || shadow::is_after(thread, last)
+    thread::index_of(last) == 0 || thread.owns(last) || shadow::is_after(thread, last)
 }
 
 /// Whether the innermost holding of a lock is silent. It is none any more then.

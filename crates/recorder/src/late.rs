@@ -51,7 +51,7 @@ fn written_by_others(thread: &Thread, address: usize) -> u64 {
         // SAFETY: a reserved plane.
         let written = unsafe { word(plane_of_writes(groups.trailing_zeros() as usize), address) };
         let written = written.load(Ordering::Relaxed);
-        if !thread::is_since(written, thread.birth) {
+        if !thread.owns(written) {
             let unheard = written & FOREIGN != 0 || written & PAST != 0 && !has_met(thread, written);
             found |= written & QUIET | if unheard { BYTES } else { written & BYTES };
         }
@@ -98,7 +98,7 @@ fn words_of_others(thread: &Thread, address: usize) -> u64 {
         let plane = if number < PLANES { plane_of_writes(number) } else { plane(number) };
         // SAFETY: a reserved plane.
         let word = unsafe { word(plane, address) }.load(Ordering::Relaxed);
-        if !thread::is_since(word, thread.birth) {
+        if !thread.owns(word) {
             found |= word;
         }
         known &= known - 1;

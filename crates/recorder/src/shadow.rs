@@ -302,10 +302,9 @@ pub enum Need {
 /// Takes from a group's words what conflicts with an access. True if the thread receives something from one of the group that
 /// it had not heard of.
 fn take_from(thread: &mut Thread, access: Access, index: usize, address: usize, bytes: u64) -> bool {
-    let birth = thread.birth;
     let not_mine = |word: &AtomicU64| {
         let word = word.load(Ordering::Relaxed);
-        if thread::is_since(word, birth) { 0 } else { word }
+        if thread.owns(word) { 0 } else { word }
     };
     // SAFETY: reserved planes.
     let (reads, writes) = unsafe { (word(plane(index), address), word(plane_of_writes(index), address)) };

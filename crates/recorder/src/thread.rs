@@ -343,6 +343,12 @@ impl Thread {
         }
     }
 
+    /// Whether a word of the filter, of any plane, or of a lock is this thread's.
+    #[inline(always)]
+    pub(crate) fn owns(&self, word: u64) -> bool {
+        index_of(word) == self.index as usize && word >= self.birth
+    }
+
     /// How many blocks have been announced, by this thread or on its behalf.
     pub(crate) fn announced_in_effect(&self) -> usize {
         self.announced_on_behalf(self.announced)
@@ -515,8 +521,8 @@ impl Indexes {
     }
 }
 
-/// Whether `record` is of the same thread as `key` and not of an earlier period. Indexes that share a plane
-/// differ by at least 4, so that no other thread's record comes this close.
+/// Whether `record`, of the plane of the thread of `key`, is of that thread and not of an earlier period. Indexes that share a plane
+/// differ by at least 4, so that no other thread's record comes this close. In another plane one might.
 #[inline(always)]
 pub fn is_since(record: u64, key: u64) -> bool {
     record.wrapping_sub(key) >> INDEX_SHIFT == 0

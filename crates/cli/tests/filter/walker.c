@@ -110,6 +110,16 @@ static void *walk(void *argument)
     }
 }
 
+/* A thread whose places in the recorder another one takes over later, used to different degrees. */
+static void *former(void *argument)
+{
+    for (long i = 0; i < (long)argument; i++) {
+        ATOMVET_BEGIN("former");
+        ATOMVET_END();
+    }
+    return NULL;
+}
+
 int main(int count, char **arguments)
 {
     int threads = count > 2 ? atoi(arguments[2]) : 0;
@@ -122,6 +132,10 @@ int main(int count, char **arguments)
         sem_init(&semaphores[i], 0, 1);
     }
     pthread_barrier_init(&barrier, NULL, threads);
+    for (long i = 0; i < threads; i++)
+        pthread_create(&handles[i], NULL, former, (void *)(i * 29 % 64));
+    for (int i = 0; i < threads; i++)
+        pthread_join(handles[i], NULL);
     for (long i = 0; i < threads; i++)
         pthread_create(&handles[i], NULL, walk, (void *)(i + 1));
     for (int i = 0; i < threads; i++)
