@@ -5,9 +5,9 @@
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use crate::ring::{DIRECTORY, FILE_BYTES, Header, MAGIC, RECORD_ALL};
+use crate::ring::{DIRECTORY, FILE_BYTES, Header, MAGIC, NO_PATIENCE, RECORD_ALL};
 use crate::thread;
-use crate::{blocks, shadow, stream, sys};
+use crate::{blocks, handover, shadow, stream, sys};
 
 static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
 const UNDECIDED: u8 = 0;
@@ -89,6 +89,9 @@ fn decide() -> bool {
 fn start() -> bool {
     if !find_variable(DIRECTORY, &mut PATHS.lock().directory) {
         return false;
+    }
+    if find_variable(NO_PATIENCE, &mut [0; 1024]) {
+        handover::have_no_patience();
     }
     if find_variable(RECORD_ALL, &mut [0; 1024]) {
         shadow::record_all();
@@ -245,6 +248,7 @@ extern "C" fn after_fork() {
     }
     stream::open(core::ptr::null_mut());
     shadow::reset_locks();
+    shadow::forget_locks();
     thread::reset_locks();
     (host().in_child)();
     PATHS.reset();

@@ -23,7 +23,7 @@ use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use crate::ring::COUNTERS;
-use crate::{process, shadow, stream, sys};
+use crate::{handover, process, shadow, stream, sys};
 
 /// Everything the runtime keeps per thread. Lives as long as the process: other threads may look at it, and its next
 /// owner is the next thread of the same index.
@@ -73,6 +73,21 @@ pub struct Thread {
     pub stack_high: usize,
     /// How many locks the thread holds.
     pub locks: u32,
+    /// Those of them that it took without a record; see `handover.rs`.
+    pub silent: [usize; SILENT],
+    /// How many.
+    pub silent_count: u32,
+    /// How many periods in `unmarked`.
+    pub unmarked_count: u32,
+    /// Periods in which it gave locks back without a record and that have no mark yet, older ones first; no two with the same
+    /// blocks open, but for the last.
+    pub unmarked: [u64; UNMARKED],
+    /// Up to which period there is a mark for everything.
+    pub marked: u64,
+    /// The same, by the care of others.
+    pub marked_by_other: AtomicU64,
+    /// Per thread that this one comes after by a lock, the last key for which it does.
+    pub behind: [u64; HEARD],
     /// Variables of hooks elsewhere that have this thread's address; null in the end.
     known_in: [*mut *mut Thread; MODULES],
     /// Late accesses that no lock protected, since the thread last received something; see `shadow.rs`.
@@ -105,6 +120,10 @@ pub struct Bare {
 
 /// How many late accesses are kept to be recorded before something is received.
 pub const BARE: usize = 8;
+/// How many locks a thread may hold silently.
+pub const SILENT: usize = 16;
+/// How many marks may be missing.
+pub const UNMARKED: usize = 8;
 /// In how many modules of a program hooks know a thread by a variable of their own. Those of further ones ask each time.
 const MODULES: usize = 8;
 /// How many threads are told apart in what was heard.
@@ -305,6 +324,8 @@ impl Thread {
         (thread.busy, thread.ignoring, thread.farewells) = (0, 0, 0);
         (thread.stack_low, thread.stack_high) = (stack_low, stack_high);
         (thread.locks, thread.bare_count, thread.introduced) = (0, 0, 0);
+        (thread.silent_count, thread.unmarked_count) = (0, 0);
+        thread.behind = [0; HEARD];
         thread.met = [0; HEARD];
         thread.be_index(index);
         thread.seen = stream::seen_before(index % COUNTERS);
@@ -320,6 +341,25 @@ impl Thread {
             *room = variable;
             *variable = self;
         }
+    }
+
+    /// How many blocks have been announced, by this thread or on its behalf.
+    pub(crate) fn announced_in_effect(&self) -> usize {
+        self.announced_on_behalf(self.announced)
+    }
+
+    /// The same, given how many it has announced itself.
+    pub(crate) fn announced_on_behalf(&self, announced: usize) -> usize {
+        // SAFETY: another thread writes it, and what it says is checked before it is believed.
+        let (entered, by_other) = unsafe { (&raw const self.announced_by_other).read_volatile() };
+        if by_other > announced && by_other <= self.depth.min(FRAMES) {
+            // SAFETY: the first `depth` frames are there.
+            let innermost = unsafe { (*self.frames.add(by_other - 1)).entered };
+            if innermost == entered {
+                return by_other;
+            }
+        }
+        announced
     }
 
     fn inherit(&mut self, heritage: &Heritage) {
@@ -368,6 +408,9 @@ impl Thread {
     /// The thread has received something from another: what it recorded before covers nothing any more.
     #[inline(always)]
     pub fn receive(&mut self) {
+        if self.unmarked_count > 0 {
+            handover::mark(self);
+        }
         self.new_period();
         self.received = self.key;
         self.bare_count = 0;
@@ -379,6 +422,7 @@ impl Thread {
     #[cold]
     #[inline(never)]
     fn use_up_index(&mut self) {
+        handover::mark(self);
         let index = FREE_INDEXES.lock().take_fresh();
         if index == 0 {
             // Everything is of one period from now on, which records too little, and that is counted.
@@ -397,6 +441,7 @@ impl Thread {
 
     /// The thread is over: its index goes to another.
     pub fn end(&mut self) {
+        handover::mark(self);
         // SAFETY: the memory is this thread's.
         let local = unsafe { &mut *local() };
         local.silent = true;
@@ -426,7 +471,7 @@ impl Thread {
 
     /// After a fork of the process: the same thread, alone, at the start of a new stream.
     pub fn start_over(&mut self) {
-        self.announced = 0;
+        (self.announced, self.unmarked_count) = (0, 0);
         self.serial = new_serial();
         self.inherit(&Heritage { serial: self.serial, ..Heritage::NONE });
         self.receive();

@@ -111,6 +111,14 @@ impl Meaning {
         }
     }
 
+    /// Why nothing could be recorded, if that is so.
+    pub(crate) fn failure(&mut self) -> Option<String> {
+        match (self.decide(), self) {
+            (_, Meaning::Jvm(names)) => names.failure(),
+            _ => None,
+        }
+    }
+
     /// What of the program was not instrumented.
     pub(crate) fn not_instrumented(&mut self) -> Vec<String> {
         match (self.decide(), self) {

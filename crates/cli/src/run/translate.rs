@@ -15,7 +15,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use atomvet_ring::{Block, Kind, LOW};
+use atomvet_ring::{Block, INITIALISED, INITIALISES, Kind, LOW};
 use atomvet_trace::names::{Id, Table};
 use atomvet_trace::{
     BarrierId, Event, LockId, Mode, Names, Op, RegionId, SiteId, ThreadId, UpdateKind, VarId,
@@ -41,6 +41,8 @@ pub(crate) struct Translator {
     used: Vec<Use>,
     /// Per serial number.
     threads: Vec<Thread>,
+    /// The sum of their idle initialisers.
+    idle_initialisers: u32,
     /// Per block word of a record.
     blocks: FxHashMap<u64, Known>,
     /// The last of them that had a place in this table.
@@ -61,6 +63,8 @@ pub(crate) struct Translator {
     /// How many locks and barriers there were at an address.
     lives: HashMap<u64, u32>,
     semaphores: BTreeMap<u64, Semaphore>,
+    /// Per index of a thread in the filter, its marks.
+    marks: FxHashMap<u64, Marks>,
     /// Per address, what each thread last published there.
     published: BTreeMap<u64, Vec<Publication>>,
     /// A JVM's program may publish the result of each of its tasks: those addresses, the oldest first.
@@ -82,6 +86,8 @@ pub(crate) struct Seen {
     pub(crate) splits: u64,
     /// Atomic updates of a commuting kind.
     pub(crate) commuting: u64,
+    /// Locks that were taken so long after they had been given back that it is not known any more after what.
+    pub(crate) lost_orders: u64,
 }
 
 #[derive(Default)]
@@ -93,6 +99,17 @@ struct Thread {
     user_functions: usize,
     /// The barrier that only this thread arrives at.
     own_barrier: Option<BarrierId>,
+    /// Initialisers of classes that it is in and has done nothing in yet.
+    idle_initialisers: u32,
+}
+
+/// Marks of the threads of one index.
+#[derive(Default)]
+struct Marks {
+    /// For which periods, and what was written then.
+    kept: VecDeque<(u64, VarId)>,
+    /// The last period of those that were forgotten.
+    forgotten: u64,
 }
 
 /// How a variable was accessed.
@@ -194,6 +211,7 @@ impl Translator {
             not_data: Vec::new(),
             used: Vec::new(),
             threads: Vec::new(),
+            idle_initialisers: 0,
             blocks: FxHashMap::default(),
             recent_blocks: Box::new([(0, Known::System); RECENT]),
             places: FxHashMap::default(),
@@ -206,6 +224,7 @@ impl Translator {
             barriers: BTreeMap::new(),
             lives: HashMap::new(),
             semaphores: BTreeMap::new(),
+            marks: FxHashMap::default(),
             published: BTreeMap::new(),
             publications: VecDeque::new(),
             spare: Vec::new(),
@@ -413,6 +432,9 @@ impl Translator {
     fn event(&mut self, record: &Record, thread: ThreadId, events: &mut Vec<Event>) {
         let Site { site, reads_are_hints, is_alone } = self.site(record.address());
         let operand = record.operand;
+        if self.idle_initialisers > 0 && !matches!(record.kind, Kind::Nothing | Kind::Split) {
+            self.end_idleness(record, thread, site, events);
+        }
         let mut put = |op| events.push(Event { thread, op, site });
         let update = match record.kind {
             Kind::Read if reads_are_hints => return,
@@ -457,6 +479,9 @@ impl Translator {
                 return;
             }
             Kind::Take => return self.take(record, thread, site, events),
+            Kind::Mark => return self.mark(operand, thread, events),
+            Kind::Behind => return self.behind(operand, thread, site, events),
+            Kind::Split if self.is_idle(record) => return,
             Kind::Split => return self.split(record, thread, site, events),
             Kind::Suspend => return self.suspend(record.thread, thread, events),
             Kind::Resume => return self.resume(record.thread, thread, events),
@@ -596,6 +621,35 @@ impl Translator {
         }
     }
 
+    /// Whether the initialiser of a class begins here, or ends in which nothing was done. Most do nothing that others see,
+    /// and to split blocks there would hide violations of blocks that are entered once.
+    fn is_idle(&mut self, record: &Record) -> bool {
+        let idle = &mut self.threads[record.thread as usize].idle_initialisers;
+        match record.size {
+            INITIALISES => {
+                *idle += 1;
+                self.idle_initialisers += 1;
+                true
+            }
+            INITIALISED if *idle > 0 => {
+                *idle -= 1;
+                self.idle_initialisers -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Something is done in an initialiser: it did begin where the thread did the last thing before.
+    #[cold]
+    fn end_idleness(&mut self, record: &Record, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
+        let idle = std::mem::take(&mut self.threads[record.thread as usize].idle_initialisers);
+        self.idle_initialisers -= idle;
+        if idle > 0 {
+            self.split(record, thread, site, events);
+        }
+    }
+
     fn take(&mut self, record: &Record, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
         self.split(record, thread, site, events);
         let Some(semaphore) = self.semaphores.get_mut(&record.operand) else { return };
@@ -608,6 +662,37 @@ impl Translator {
         if semaphore.initial == 0 && semaphore.posts.is_empty() {
             // A JVM has one for every task and every element of a queue.
             self.semaphores.remove(&record.operand);
+        }
+    }
+
+    /// Who takes a lock that was given back silently, up to a period (its thread's index in the filter, and when it was), will come
+    /// after this.
+    fn mark(&mut self, period: u64, thread: ThreadId, events: &mut Vec<Event>) {
+        /// Older ones are forgotten.
+        const MOST: usize = 1 << 12;
+        let marks = self.marks.entry(period >> 32).or_default();
+        if marks.kept.back().is_some_and(|last| last.0 >= period) {
+            return;
+        }
+        if marks.kept.len() > MOST
+            && let Some((old, variable)) = marks.kept.pop_front()
+        {
+            marks.forgotten = old;
+            self.spare.push(variable);
+        }
+        let variable = self.fresh(thread, events);
+        events.push(Event { thread, op: Op::Write(variable), site: SiteId::NONE });
+        self.marks.entry(period >> 32).or_default().kept.push_back((period, variable));
+    }
+
+    fn behind(&mut self, period: u64, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
+        let Some(marks) = self.marks.get(&(period >> 32)) else { return };
+        let at = marks.kept.partition_point(|mark| mark.0 < period);
+        match marks.kept.get(at) {
+            Some(&(_, variable)) if period > marks.forgotten => {
+                events.push(Event { thread, op: Op::Read(variable), site });
+            }
+            _ => self.seen.lost_orders += 1,
         }
     }
 
@@ -660,6 +745,7 @@ impl Translator {
         lock
     }
 
+    /// Two files may have locks of one name, and two loaders classes of one.
     fn known_lock(&mut self, address: u64) -> LockId {
         if let Some(lock) = self.locks.get(&address) {
             return *lock;

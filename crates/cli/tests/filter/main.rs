@@ -114,6 +114,10 @@ fn compare_with(runtime: Option<&Path>, style: Style, seed: u64, schedules: u32)
         std::fs::write(&trace, &schedule.trace).expect("written");
         let waits = if round % 2 == 0 { ["--strict-waits"].as_slice() } else { &[] };
         let mut watch = Command::new(ATOMVET);
+        // Schedules are short: in half of them, locks may be silent from the start.
+        if round % 4 < 2 {
+            watch.env(atomvet_ring::NO_PATIENCE, "1");
+        }
         watch.args(["run", "--format", "json", "--all-instances", "--strict-atomics"]).args(waits);
         watch.args(["-o", "-", "--"]).arg(&program).arg(&steps).arg(schedule.threads.to_string());
         watch.envs(runtime.map(|runtime| ("ATOMVET_RUNTIME", runtime)));
@@ -134,8 +138,8 @@ fn compare_with(runtime: Option<&Path>, style: Style, seed: u64, schedules: u32)
 
 #[test]
 fn locks_are_followed_exactly() {
-    let (violated, _) = compare(Style::Locked, 1, 30);
-    assert!(violated > 30, "the schedules show too little: {violated}");
+    let (violated, _) = compare(Style::Locked, 1, 60);
+    assert!(violated > 60, "the schedules show too little: {violated}");
 }
 
 #[test]
