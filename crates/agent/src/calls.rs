@@ -6,7 +6,7 @@
 
 use crate::jni::{Env, Object};
 use crate::ring::{INITIALISED, INITIALISES, Kind};
-use crate::{shadow, stream, thread};
+use crate::{late, stream, thread};
 
 /// What a call means. The hook class has the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub(crate) fn meaning(class: &[u8], method: &[u8], descriptor: &[u8]) -> Option<
 extern "system" fn initialises(_: Env, _: Object, is_over: i32, site: i32) {
     let Some(thread) = thread::current().filter(|thread| thread.busy == 0) else { return };
     thread.busy = 1;
-    shadow::record_bare(thread);
+    late::record_bare(thread);
     thread.receive();
     let size = if is_over == 0 { INITIALISES } else { INITIALISED };
     stream::record(thread, Kind::Split, size, 0, site as usize);

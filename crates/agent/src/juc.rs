@@ -480,11 +480,7 @@ extern "system" fn access(_: Env, _: Object, what: i32, address: i64, size: i32,
     }
     let stripe = shadow::stripe(address);
     stripe.lock();
-    let need = match shadow::records_all() {
-        true => Need::Record,
-        false => shadow::take_over(thread, access, address, size),
-    };
-    if need != Need::None || !is_plain {
+    if shadow::take_over(thread, access, address, size) != Need::None || !is_plain {
         stream::record(thread, kind, size as u8, address as u64, site as usize);
     }
     stripe.unlock();

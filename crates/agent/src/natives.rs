@@ -16,6 +16,7 @@ use crate::ring::{Block, Kind, LOW};
 use crate::shadow::{self, Access};
 use crate::thread::{self, Bare, Frame, Heritage, Thread};
 use crate::{blocks, names, plan, process, stream, sys, vm};
+use crate::{late, planes};
 
 /// How many sites there can be: what the rewriter can number.
 const MOST_SITES: usize = 1 << 30;
@@ -301,11 +302,11 @@ pub(crate) fn record(kind: Kind, operand: u64, site: i32) {
     use Kind::{Acquire, AcquireShared, Barrier, Fork, Join, Observe, Post, Publish, Take, Wait};
     use Kind::{Release, ReleaseExclusive};
     if matches!(kind, Acquire | AcquireShared | Barrier | Join | Observe | Take | Wait) {
-        shadow::record_bare(thread);
+        late::record_bare(thread);
         thread.receive();
     } else if matches!(kind, Fork | Post | Publish) {
         // What no lock protects may be protected by this: others come after it, and after the accesses before it.
-        shadow::record_bare(thread);
+        late::record_bare(thread);
     }
     stream::record(thread, kind, 0, operand, site as usize);
     match kind {
@@ -400,7 +401,7 @@ fn forget_old(base: u64) {
         let to = from + FORGOTTEN_AT_ONCE;
         match NEXT.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => {
-                shadow::forget(from as usize, FORGOTTEN_AT_ONCE as usize);
+                planes::forget(from as usize, FORGOTTEN_AT_ONCE as usize);
                 from = to;
             }
             Err(now) => from = now,

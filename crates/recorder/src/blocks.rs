@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 use crate::ring::{Kind, LOW};
 use crate::thread::{self, FRAMES, Frame, Thread};
-use crate::{shadow, stream};
+use crate::{late, shadow, stream};
 
 /// The innermost open block, unless it is deeper than what is kept or there is none.
 #[inline(always)]
@@ -137,7 +137,7 @@ pub fn leave(thread: &mut Thread) {
         && thread.busy == 0
     {
         thread.busy = 1;
-        shadow::record_bare(thread);
+        late::record_bare(thread);
         thread.busy = 0;
     }
     let depth = thread.depth - 1;

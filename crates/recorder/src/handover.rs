@@ -25,10 +25,10 @@
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 use crate::ring::Kind;
-use crate::shadow;
 use crate::stream::{self, Behalf};
 use crate::sys;
 use crate::thread::{self, FRAMES, Frame, SILENT, STEP, Thread, UNMARKED};
+use crate::{late, planes, shadow};
 
 /// The giving-back has a record of its own.
 const RECORDED: u64 = 1;
@@ -52,7 +52,7 @@ fn told(key: u64) -> u64 {
 #[inline]
 pub fn taken(thread: &mut Thread, lock: usize, place: usize) {
     thread.locks += 1;
-    let last = shadow::word_of_lock(lock).load(Ordering::Relaxed);
+    let last = planes::word_of_lock(lock).load(Ordering::Relaxed);
     let is_behind = is_behind(thread, last);
     let may_be_silent = last & TIMES >= PATIENCE.load(Ordering::Relaxed) && !shadow::records_all();
     let silent = thread.silent_count as usize;
@@ -61,7 +61,7 @@ pub fn taken(thread: &mut Thread, lock: usize, place: usize) {
         thread.silent_count += 1;
         return;
     }
-    shadow::record_bare(thread);
+    late::record_bare(thread);
     thread.receive();
     if !is_behind && last & RECORDED == 0 && is_marked(last) {
         stream::record(thread, Kind::Behind, 0, told(last), place);
@@ -74,7 +74,7 @@ pub fn taken(thread: &mut Thread, lock: usize, place: usize) {
 #[inline]
 pub fn given_back(thread: &mut Thread, lock: usize, place: usize) {
     thread.locks = thread.locks.saturating_sub(1);
-    let word = shadow::word_of_lock(lock);
+    let word = planes::word_of_lock(lock);
     let times = (word.load(Ordering::Relaxed) & TIMES) + TIME;
     let mut now = thread.key | times.min(TIMES);
     if !forget_silent(thread, lock) {
@@ -83,7 +83,7 @@ pub fn given_back(thread: &mut Thread, lock: usize, place: usize) {
     } else if !is_marked_up_to(thread, thread.key) {
         note_unmarked(thread);
     }
-    shadow::summarise_lock(thread, lock);
+    planes::summarise_lock(thread, lock);
     word.store(now, Ordering::Relaxed);
 }
 
@@ -92,9 +92,9 @@ pub fn waits(thread: &mut Thread, lock: usize, place: usize) {
     while forget_silent(thread, lock) {
         stream::record(thread, Kind::Acquire, 0, lock as u64, place);
     }
-    let word = shadow::word_of_lock(lock);
+    let word = planes::word_of_lock(lock);
     let times = word.load(Ordering::Relaxed) & TIMES;
-    shadow::summarise_lock(thread, lock);
+    planes::summarise_lock(thread, lock);
     word.store(thread.key | times | RECORDED, Ordering::Relaxed);
 }
 

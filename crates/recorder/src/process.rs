@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 
 use crate::ring::{DIRECTORY, FILE_BYTES, Header, MAGIC, NO_PATIENCE, RECORD_ALL};
 use crate::thread;
-use crate::{blocks, handover, shadow, stream, sys};
+use crate::{blocks, handover, planes, shadow, stream, sys};
 
 static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
 const UNDECIDED: u8 = 0;
@@ -96,7 +96,7 @@ fn start() -> bool {
     if find_variable(RECORD_ALL, &mut [0; 1024]) {
         shadow::record_all();
     }
-    if !shadow::reserve() {
+    if !planes::reserve() {
         sys::complain("cannot reserve address space for the filter; lift `ulimit -v`; nothing is recorded");
         return false;
     }
@@ -248,7 +248,7 @@ extern "C" fn after_fork() {
     }
     stream::open(core::ptr::null_mut());
     shadow::reset_locks();
-    shadow::forget_locks();
+    planes::forget_locks();
     thread::reset_locks();
     (host().in_child)();
     PATHS.reset();

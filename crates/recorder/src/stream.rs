@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering, compiler_fence};
 
 use crate::ring::{Block, CAPACITY, COUNTERS, HEADER_BYTES, Header, Kind, LOW, Slot};
 use crate::thread::{FRAMES, Frame, Thread};
-use crate::{shadow, sys};
+use crate::{late, sys};
 
 /// The ring; null while nobody wants records.
 static RING: AtomicPtr<Header> = AtomicPtr::new(core::ptr::null_mut());
@@ -39,7 +39,7 @@ pub fn record(thread: &mut Thread, kind: Kind, size: u8, operand: u64, place: us
     let open = thread.depth.min(FRAMES);
     if thread.announced != open {
         // What was done before the blocks to announce were entered is not done inside.
-        shadow::record_bare(thread);
+        late::record_bare(thread);
     }
     record_in(thread, open, kind, size, operand, place);
 }

@@ -23,7 +23,7 @@ use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use crate::ring::COUNTERS;
-use crate::{handover, process, shadow, stream, sys};
+use crate::{handover, planes, process, stream, sys};
 
 /// Everything the runtime keeps per thread. Lives as long as the process: other threads may look at it, and its next
 /// owner is the next thread of the same index.
@@ -385,14 +385,14 @@ impl Thread {
 
     fn be_index(&mut self, index: usize) {
         self.index = index as u32;
-        shadow::join_group(index);
+        planes::join_group(index);
         let first = ((index as u64) << INDEX_SHIFT) + FIRST_PERIOD * STEP;
         self.newest = LAST_KEYS[index].load(Ordering::Relaxed).max(first) + STEP;
         self.key = self.newest;
         self.received = self.key;
         self.birth = self.key;
-        self.plane = shadow::plane(index);
-        self.write_plane = shadow::plane_of_writes(index);
+        self.plane = planes::plane(index);
+        self.write_plane = planes::plane_of_writes(index);
     }
 
     /// Another period begins.

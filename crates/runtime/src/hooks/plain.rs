@@ -10,8 +10,8 @@
 use core::arch::naked_asm;
 use core::mem::offset_of;
 
-use atomvet_recorder::shadow;
 use atomvet_recorder::thread::{BARE, INDEX_SHIFT, RECENT, Thread};
+use atomvet_recorder::{planes, shadow};
 
 /// The variable that has the address of the running thread's [`Thread`], or null.
 #[cfg(not(near))]
@@ -94,7 +94,7 @@ pub(crate) const LAYOUT: u32 = {
         offset_of!(Thread, bare_count),
         offset_of!(Thread, locks),
         offset_of!(Thread, recent),
-        shadow::ADDRESS_MASK,
+        planes::ADDRESS_MASK,
         INDEX_SHIFT as usize,
         shadow::KEPT_BY_LATE[0] as usize,
         shadow::KEPT_BY_LATE[1] as usize,
@@ -183,7 +183,7 @@ macro_rules! accesses {
                     "mov qword ptr [rax + rdx * 2 + {recent}], rdi",
                     "mov qword ptr [rax + rdx * 2 + {recent} + 8], rcx",
                     "ret",
-                    mask = const shadow::ADDRESS_MASK,
+                    mask = const planes::ADDRESS_MASK,
                     plane = const offset_of!(Thread, $plane),
                     key = const offset_of!(Thread, key),
                     seen = const offset_of!(Thread, seen),

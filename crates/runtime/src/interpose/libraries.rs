@@ -12,9 +12,10 @@ use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
 use crate::lock::Guarded;
+use crate::planes;
 use crate::real::real;
 use crate::ring::Kind;
-use crate::shadow::{self, Access};
+use crate::shadow::Access;
 use crate::thread::Thread;
 use crate::{process, stream};
 
@@ -201,7 +202,7 @@ fn look(mut thread: Option<&mut Thread>) {
         |libraries: &Libraries, library: &Library| libraries.known[..libraries.count].contains(library);
     for gone in before.known[..before.count].iter().filter(|library| !is_among(now, library)) {
         tell(Kind::Unloaded, gone.start, gone.end - gone.start);
-        shadow::forget(gone.start, gone.end - gone.start);
+        planes::forget(gone.start, gone.end - gone.start);
     }
     // The first look is at what the first copy of the memory map has.
     if before.count > 0 && now.known[..now.count].iter().any(|library| !is_among(before, library)) {

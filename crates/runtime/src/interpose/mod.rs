@@ -15,14 +15,14 @@ pub(crate) mod threads;
 
 use crate::ring::Kind;
 use crate::thread::Thread;
-use crate::{process, shadow, stream};
+use crate::{late, planes, process, stream};
 
 /// Records a synchronisation, if anything is recorded. Before the first event of an instrumented file nothing is.
 #[inline]
 pub(crate) fn synchronise(kind: Kind, object: usize, place: usize) {
     recording(|thread| {
         if receives(kind) {
-            shadow::record_bare(thread);
+            late::record_bare(thread);
             thread.receive();
         }
         stream::record(thread, kind, 0, object as u64, place);
@@ -64,11 +64,11 @@ pub(crate) fn new_life(address: usize, bytes: usize) {
         return;
     }
     let Some(thread) = Thread::recording() else { return };
-    if thread.busy != 0 || !shadow::is_known(address, bytes) {
+    if thread.busy != 0 || !planes::is_known(address, bytes) {
         return;
     }
     thread.busy = 1;
     stream::record_pair(thread, Kind::NewLife, address as u64, bytes as u64);
-    shadow::forget(address, bytes);
+    planes::forget(address, bytes);
     thread.busy = 0;
 }
