@@ -133,7 +133,6 @@ fn compare_with(runtime: Option<&Path>, style: Style, seed: u64, schedules: u32)
         violated += truth.len();
         found += seen.len();
     }
-    println!("{style:?}: {found} of {violated} violated blocks were blamed");
     (violated, found)
 }
 
