@@ -102,7 +102,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn build_command() -> anyhow::Result<PathBuf> {
+/// Builds the command as it is released.
+pub(crate) fn build_command() -> anyhow::Result<PathBuf> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let built =
         Command::new(cargo).args(["build", "--release", "--quiet", "--package", "atomvet"]).status()?;
@@ -169,7 +170,7 @@ fn measure(command: &mut Command) -> anyhow::Result<Cost> {
         for (peak, process) in peaks.iter_mut().zip([Some(id), child_of(id)]) {
             *peak = peak.max(process.and_then(peak_of).unwrap_or_default());
         }
-        if let Some(usage) = ended(&mut child)? {
+        if let Some((usage, _)) = ended(&mut child)? {
             break usage;
         }
         std::thread::sleep(Duration::from_millis(1));
@@ -182,8 +183,8 @@ fn measure(command: &mut Command) -> anyhow::Result<Cost> {
     Ok(Cost { cpu, wall, program, command })
 }
 
-/// What a child has used up, with all its own children, if it has ended.
-fn ended(child: &mut Child) -> anyhow::Result<Option<libc::rusage>> {
+/// What a child has used up, with all its own children, and its status, if it has ended.
+pub(crate) fn ended(child: &mut Child) -> anyhow::Result<Option<(libc::rusage, i32)>> {
     let id = child.id() as libc::pid_t;
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     let mut status = 0;
@@ -191,17 +192,17 @@ fn ended(child: &mut Child) -> anyhow::Result<Option<libc::rusage>> {
     let (waited, usage) =
         unsafe { (libc::wait4(id, &raw mut status, libc::WNOHANG, usage.as_mut_ptr()), usage.assume_init()) };
     ensure!(waited == id || waited == 0, "cannot wait for a program");
-    Ok((waited == id).then_some(usage))
+    Ok((waited == id).then_some((usage, status)))
 }
 
 /// The first child of a process.
-fn child_of(process: u32) -> Option<u32> {
+pub(crate) fn child_of(process: u32) -> Option<u32> {
     let children = std::fs::read_to_string(format!("/proc/{process}/task/{process}/children")).ok()?;
     children.split_ascii_whitespace().next()?.parse().ok()
 }
 
 /// The most memory that a process had resident, in MiB.
-fn peak_of(process: u32) -> Option<f64> {
+pub(crate) fn peak_of(process: u32) -> Option<f64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.trim().strip_suffix(" kB")?.parse::<f64>().ok()? / 1024.0)

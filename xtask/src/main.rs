@@ -1,6 +1,7 @@
 //! The developers' commands.
 
 mod bench;
+mod bench_jvm;
 mod bench_native;
 mod ci;
 mod guide;
@@ -36,6 +37,8 @@ enum Command {
     Jdks(jdks::Options),
     /// What it costs to run C and C++ programs under the checker, beside ThreadSanitizer; writes to bench/
     BenchNative(bench_native::Options),
+    /// What it costs to run Java programs under the checker, beside empty hooks; writes to bench/
+    BenchJvm(bench_jvm::Options),
     /// Programs of Debian under the checker: they must do what they do without it. Downloads and builds for long
     RealPrograms(real_programs::Options),
 }
@@ -51,6 +54,7 @@ fn main() -> anyhow::Result<()> {
         Command::Jars(options) => jars::run(&options),
         Command::Jdks(options) => jdks::run(&options),
         Command::BenchNative(options) => bench_native::run(&options),
+        Command::BenchJvm(options) => bench_jvm::run(&options),
         Command::RealPrograms(options) => real_programs::run(&options),
     }
 }

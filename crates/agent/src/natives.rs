@@ -52,7 +52,9 @@ pub(crate) fn set_site(site: u32, word: i64) -> bool {
 #[repr(align(64))]
 struct Stripe(AtomicU32);
 
-const STRIPES: usize = 4096;
+/// Few enough to stay in a cache, of which they take a line each; two threads need the same one at the same time too rarely
+/// to matter.
+const STRIPES: usize = 1024;
 static STRIPE_LOCKS: [Stripe; STRIPES] = [const { Stripe(AtomicU32::new(0)) }; STRIPES];
 
 impl Stripe {
@@ -109,8 +111,6 @@ extern "system" fn constant(_: Env, _: Object, which: i32) -> i64 {
         31 => offset_of!(Frame, key),
         32 => offset_of!(Frame, bare_count),
         33 => offset_of!(Frame, block),
-        34 => offset_of!(Frame, stack),
-        35 => offset_of!(Frame, place),
         36 => offset_of!(Frame, entered),
         37 => ((Block::Function as u64) << 48) as usize,
         40 => offset_of!(Thread, locks),
@@ -267,7 +267,8 @@ extern "system" fn access(
 
 /// Holds the stripe of an address; 0 if it cannot be had.
 pub(crate) fn hold(address: i64) -> i64 {
-    let stripe = &STRIPE_LOCKS[(address as usize >> 3) % STRIPES];
+    // The same for all bytes of a word of the filter, and as in `tryHold` of the hook class.
+    let stripe = &STRIPE_LOCKS[(address as usize >> 4) % STRIPES];
     if stripe.take() { &raw const stripe.0 as i64 } else { 0 }
 }
 

@@ -16,6 +16,7 @@
 pub use atomvet_ring as ring;
 
 pub mod blocks;
+pub mod handover;
 pub mod lock;
 pub mod process;
 pub mod shadow;

@@ -38,6 +38,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
+use crate::handover;
 use crate::lock::Spin;
 use crate::ring::Kind;
 use crate::stream::{self, Late};
@@ -60,6 +61,8 @@ const TO_WRITES: usize = PLANE_BYTES * PLANES;
 /// a look at an empty word would cost a miss in the cache, if not a page.
 const TO_SUMMARY: usize = TO_WRITES * 2;
 const SUMMARY_BYTES: usize = ADDRESSES / 64;
+/// Behind that, a plane of words about locks, see `handover.rs`.
+const TO_LOCKS: usize = TO_SUMMARY + SUMMARY_BYTES;
 
 const STRIPES: usize = 1024;
 static STRIPE_LOCKS: [Spin; STRIPES] = [const { Spin::new() }; STRIPES];
@@ -134,7 +137,7 @@ impl Access {
 pub fn reserve() -> bool {
     /// Between low programs and the others, so that what is mapped later stays where it would be.
     const USUALLY_FREE: usize = 0x1000_0000_0000;
-    let base = sys::reserve_at(USUALLY_FREE, TO_SUMMARY + SUMMARY_BYTES);
+    let base = sys::reserve_at(USUALLY_FREE, TO_LOCKS + PLANE_BYTES);
     // SAFETY: called once, before any thread records.
     unsafe { BASE = base as usize };
     !base.is_null()
@@ -150,6 +153,25 @@ pub fn plane(index: usize) -> usize {
 pub fn plane_of_writes(index: usize) -> usize {
     // SAFETY: written once, before any thread records.
     unsafe { BASE + TO_WRITES + index % PLANES * PLANE_BYTES }
+}
+
+/// Where words about locks are.
+fn plane_of_locks() -> usize {
+    // SAFETY: written once, before any thread records.
+    unsafe { BASE + TO_LOCKS }
+}
+
+/// The word about a lock, which is longer than what a word is about.
+#[inline(always)]
+pub(crate) fn word_of_lock(lock: usize) -> &'static AtomicU64 {
+    // SAFETY: a reserved plane.
+    unsafe { word(plane_of_locks(), lock) }
+}
+
+/// Before the word about a lock is written to: where nobody has been, nobody looks for words that are to be forgotten.
+#[inline(always)]
+pub(crate) fn summarise_lock(thread: &Thread, lock: usize) {
+    summarise(thread, Access::Write, lock);
 }
 
 /// Which bytes of a word an access of `size` bytes at `address` is about.
@@ -302,6 +324,12 @@ fn has_heard(thread: &Thread, other: u64) -> bool {
     other & FOREIGN == 0 && (by_creator || is_noted(&thread.heard, other))
 }
 
+/// Whether the thread comes after a period of another's, by whatever record.
+#[inline(always)]
+pub(crate) fn is_after(thread: &Thread, key: u64) -> bool {
+    has_heard(thread, key) || is_noted(&thread.behind, key)
+}
+
 /// Whether it does, or has met that period before and there was nothing to come after.
 #[inline(always)]
 fn has_met(thread: &Thread, other: u64) -> bool {
@@ -315,7 +343,7 @@ fn is_noted(periods: &[u64; HEARD], other: u64) -> bool {
 }
 
 #[inline(always)]
-fn note_period(periods: &mut [u64; HEARD], other: u64) {
+pub(crate) fn note_period(periods: &mut [u64; HEARD], other: u64) {
     if !is_noted(periods, other) {
         periods[thread::index_of(other) % HEARD] = other & WHEN;
     }
@@ -404,6 +432,9 @@ pub fn record_bare(thread: &mut Thread) {
     if thread.bare_count > 0 {
         record_some_bare(thread);
     }
+    if thread.unmarked_count > 0 {
+        handover::mark(thread);
+    }
 }
 
 #[inline(never)]
@@ -414,8 +445,9 @@ fn record_some_bare(thread: &mut Thread) {
         let Bare { address, place, key, size, writes } = thread.bare[i];
         let stripe = stripe(address);
         let Some(open) = open_since(thread, key) else { continue };
+        handover::mark_outside(thread, open);
         // Another stripe may be held, so there is no waiting.
-        if key < thread.received || thread.announced > open || !stripe.try_lock() {
+        if key < thread.received || thread.announced_in_effect() > open || !stripe.try_lock() {
             continue;
         }
         let access = if writes { Access::Write } else { Access::Read };
@@ -662,12 +694,15 @@ fn act_for(late: u64, access: Access, address: usize, bytes: u64) -> bool {
             (
                 read(&raw const (*other).newest),
                 read((&raw const (*other).depth).cast()),
-                read((&raw const (*other).announced).cast()),
+                (*other).announced_in_effect(),
             )
         };
+        // Locks that it gave back in outer blocks come first.
+        if (&raw const (*other).unmarked_count).read_volatile() > 0 && !handover::mark_for(other) {
+            return false;
+        }
         let before = now();
         let (_, depth, announced) = before;
-        let announced = announced as usize;
         let depth = (depth as usize).min(FRAMES);
         let frames = (*other).frames;
         let Some(open) = open_in(frames, depth, when) else { return false };
@@ -710,11 +745,17 @@ pub fn forget(address: usize, bytes: usize) {
     let (first_page, last_page) = ((start + PAGE - 1) & !(PAGE - 1), end & !(PAGE - 1));
     clear(start, first_page);
     clear(last_page, end);
-    for plane in (0..PLANES).flat_map(|index| [plane(index), plane_of_writes(index)]) {
+    let of_groups = (0..PLANES).flat_map(|index| [plane(index), plane_of_writes(index)]);
+    for plane in of_groups.chain([plane_of_locks()]) {
         // SAFETY: a reserved plane.
         let words = unsafe { word(plane, first_page) };
         sys::forget_pages(&raw const *words as usize, (last_page - first_page) / 2);
     }
+}
+
+/// In a new process: nobody is left who has given a lock back.
+pub fn forget_locks() {
+    sys::forget_pages(plane_of_locks(), PLANE_BYTES);
 }
 
 fn clear(from: usize, to: usize) {
@@ -731,6 +772,7 @@ fn words(from: usize, to: usize) -> impl Iterator<Item = &'static AtomicU64> {
         let known = summary(address).load(Ordering::Relaxed);
         let groups = (0..PLANES).filter(move |index| known >> index & 0x11 != 0);
         let planes = groups.flat_map(|index| [plane(index), plane_of_writes(index)]);
+        let planes = planes.chain((known != 0).then(plane_of_locks));
         // SAFETY: reserved planes.
         planes.map(move |plane| unsafe { word(plane, address) })
     })

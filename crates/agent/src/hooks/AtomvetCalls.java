@@ -434,7 +434,9 @@ public final class AtomvetCalls {
                 access(t, call, YES);
             }
         } else if (call.action != UPDATE_BY && call.action != UPDATE_KEY_BY) {
-            t.holding = hold(address);
+            if (!AtomvetHooks.tryHold(t, address)) {
+                t.holding = hold(address);
+            }
         }
     }
 

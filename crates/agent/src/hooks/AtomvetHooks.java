@@ -49,8 +49,6 @@ public final class AtomvetHooks {
     private static final long FRAME_KEY = constant(31);
     private static final long FRAME_BARE = constant(32);
     private static final long FRAME_BLOCK = constant(33);
-    private static final long FRAME_STACK = constant(34);
-    private static final long FRAME_PLACE = constant(35);
     private static final long FRAME_ENTERED = constant(36);
     private static final long FUNCTION = constant(37);
     private static final long NEWEST = constant(28);
@@ -114,6 +112,10 @@ public final class AtomvetHooks {
         int calls;
         Object[] callObjects = new Object[16];
         int[] callSites = new int[16];
+        /** For share(), which needs some memory and does not call itself. */
+        final Object[] open = new Object[64];
+        /** Shared objects without a number that this thread has used lately, by identity hash code. */
+        final Shared[] lately = new Shared[LATELY];
         /** Where a method is about to be called that may be watched; the innermost watched call. See AtomvetCalls. */
         int calling;
         AtomvetCalls.Call call;
@@ -554,11 +556,9 @@ public final class AtomvetHooks {
         if (t.depth != t.known && !enterAll(t)) {
             return false;
         }
-        long stripe = STRIPES + ((address >>> 4 & STRIPES_MASK) << 6);
-        if (!U.compareAndSetInt(null, stripe, 0, 1)) {
+        if (!tryHold(t, address)) {
             return false;
         }
-        t.holding = stripe;
         word = U.getLong(where);
         if (word - birth >>> INDEX_SHIFT != 0 || (word & QUIET) == 0) {
             finish(t);
@@ -584,6 +584,16 @@ public final class AtomvetHooks {
         return true;
     }
 
+    /** Holds the stripe of an address, as hold() of natives.rs, until the access is over; false if another thread has it. */
+    static boolean tryHold(T t, long address) {
+        long stripe = STRIPES + ((address >>> 4 & STRIPES_MASK) << 6);
+        if (!U.compareAndSetInt(null, stripe, 0, 1)) {
+            return false;
+        }
+        t.holding = stripe;
+        return true;
+    }
+
     /** Tells the recorder of blocks that were entered, as enter() of blocks.rs; false if it has to do it itself. */
     private static boolean enterAll(T t) {
         long recorder = t.recorder;
@@ -602,9 +612,8 @@ public final class AtomvetHooks {
             U.putLong(recorder + NEWEST, newest);
             U.putLong(recorder + KEY, newest);
             U.storeFence();
+            // Stack and place of a frame are 0 in a JVM, and nobody writes anything else there.
             U.putLong(frame + FRAME_BLOCK, FUNCTION | U.getInt(t.blocks + ((long) known << 2)));
-            U.putLong(frame + FRAME_STACK, 0);
-            U.putLong(frame + FRAME_PLACE, 0);
             U.putLong(frame + FRAME_KEY, key);
             U.putLong(frame + FRAME_ENTERED, newest);
             U.putInt(frame + FRAME_BARE, bare);
@@ -694,7 +703,7 @@ public final class AtomvetHooks {
         if (U.getLong(word) != 1) {
             // Every block is heard of once, whatever happens in it.
             U.putLong(word, 1);
-            tellBlocks(t);
+            introduceBlocks(t);
         }
     }
 
@@ -758,12 +767,19 @@ public final class AtomvetHooks {
         return depth;
     }
 
+    /** Before something is recorded. */
     static void tellBlocks(T t) {
-        int depth = t.depth;
-        if (t.known != depth) {
-            tell(t.blocks, Math.min(t.known, DEPTH), Math.min(depth, DEPTH));
-            t.known = depth;
+        if (t.known != t.depth && !enterAll(t)) {
+            introduceBlocks(t);
         }
+    }
+
+    /** Tells the recorder of blocks, which announces those that it has not heard of before. */
+    @DontInline
+    private static void introduceBlocks(T t) {
+        int depth = t.depth;
+        tell(t.blocks, Math.min(t.known, DEPTH), Math.min(depth, DEPTH));
+        t.known = depth;
     }
 
     // Monitors. Unless the word of a site is 0, a block begins with the monitor.
@@ -1049,8 +1065,9 @@ public final class AtomvetHooks {
         final About parent;
         /** Behind its last field. */
         final long end;
-        /** Whether its objects are followed when something is published. */
+        /** Whether its objects are followed when something is published, and whether they are shared then. */
         final boolean followed;
+        final boolean mayBeShared;
 
         private static final ClassValue<About> ALL = new ClassValue<About>() {
             @Override
@@ -1100,6 +1117,7 @@ public final class AtomvetHooks {
             where = id >= 1 << 16 ? 0 : id;
             end = last;
             followed = type.getClassLoader() != null;
+            mayBeShared = followed || type.isArray();
         }
 
         /** How much room an object takes. */
@@ -1146,7 +1164,7 @@ public final class AtomvetHooks {
             if (id == 0 || (id & 1) != 0) {
                 share(t, o);
             }
-        } else if (about.followed || about.type.isArray()) {
+        } else if (about.mayBeShared) {
             if (Shared.find(o, System.identityHashCode(o)) == 0) {
                 share(t, o);
             }
@@ -1202,14 +1220,16 @@ public final class AtomvetHooks {
                 return -base;
             }
             // All in here are shared; what they refer to may not be.
-            Object[] open = new Object[16];
+            Object[] open = t.open;
             int count = 1;
             open[0] = first;
             int budget = REACH;
+            // Of what was looked at last: elements of an array are mostly of one class.
+            About aboutNext = about;
             while (count > 0) {
                 Object o = open[--count];
                 open[count] = null;
-                about = About.ALL.get(o.getClass());
+                about = about.type == o.getClass() ? about : About.ALL.get(o.getClass());
                 Object[] elements = o instanceof Object[] ? (Object[]) o : null;
                 int references = elements != null ? elements.length : about.followed ? about.references.length : 0;
                 for (int i = 0; i < references && budget > 0; i++) {
@@ -1217,8 +1237,11 @@ public final class AtomvetHooks {
                     if (next == null || next instanceof String || next instanceof Class) {
                         continue;
                     }
-                    About aboutNext = About.ALL.get(next.getClass());
-                    if (!aboutNext.followed && !aboutNext.type.isArray() || shareOne(next, aboutNext) < 0) {
+                    Class<?> type = next.getClass();
+                    if (aboutNext.type != type) {
+                        aboutNext = About.ALL.get(type);
+                    }
+                    if (!aboutNext.mayBeShared || shareOne(next, aboutNext) < 0) {
                         continue;
                     }
                     budget--;
@@ -1274,6 +1297,8 @@ public final class AtomvetHooks {
     /** Whose an object was when it was last seen, by identity hash code: that in the upper half, the thread's number below. */
     private static final int OWNERS_MASK = (1 << 20) - 1;
     private static final int SHARED = 0;
+    /** How many shared ones a thread finds without a look at the tables, which are too large for a cache. */
+    private static final int LATELY = 256;
 
     /** Where the owner of an object with this hash code is noted. */
     private static long owner(int hash) {
@@ -1302,19 +1327,30 @@ public final class AtomvetHooks {
             return 0;
         }
         int hash = System.identityHashCode(o);
+        T t = THREADS[me & THREADS.length - 1];
+        int recent = hash & LATELY - 1;
+        if (t != null) {
+            Shared known = t.lately[recent];
+            if (known != null && known.hash == hash && known.refersTo(o)) {
+                return known.base;
+            }
+        }
         long owner = U.getLong(owner(hash));
         if (owner == ((long) hash << 32 | me)) {
             return 0;
         }
-        long base = Shared.find(o, hash);
-        if (base != 0) {
-            return base;
+        Shared shared = Shared.entry(o, hash);
+        if (shared != null) {
+            if (t != null) {
+                t.lately[recent] = shared;
+            }
+            return shared.base;
         }
         if (owner == 0) {
             claim(o, hash, me);
             return 0;
         }
-        T t = t();
+        t = t();
         return t == null || t.busy ? 0 : share(t, o);
     }
 

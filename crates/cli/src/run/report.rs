@@ -133,6 +133,7 @@ fn program_entry(process: &Watched, ended: ExitStatus) -> Value {
         "unknown_joins": summary.unknown_joins,
         "lost_in_handlers": summary.lost_in_handlers,
         "lost_threads": summary.lost_threads,
+        "lost_orders": summary.lost_orders,
         "not_instrumented": summary.not_instrumented,
         "cut_off": summary.cut_off,
     })

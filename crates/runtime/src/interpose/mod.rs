@@ -20,32 +20,42 @@ use crate::{process, shadow, stream};
 /// Records a synchronisation, if anything is recorded. Before the first event of an instrumented file nothing is.
 #[inline]
 pub(crate) fn synchronise(kind: Kind, object: usize, place: usize) {
+    recording(|thread| {
+        if receives(kind) {
+            shadow::record_bare(thread);
+            thread.receive();
+        }
+        stream::record(thread, kind, 0, object as u64, place);
+        match kind {
+            Kind::Acquire | Kind::AcquireShared => thread.locks += 1,
+            Kind::Release => thread.locks = thread.locks.saturating_sub(1),
+            _ => {}
+        }
+    });
+}
+
+/// Does something with the running thread that may make records.
+#[inline]
+pub(crate) fn recording(something: impl FnOnce(&mut Thread)) {
     if !process::has_started() {
         return;
     }
     let Some(thread) = Thread::recording() else { return };
-    if thread.busy != 0 {
-        return;
+    if thread.busy == 0 {
+        thread.busy = 1;
+        something(thread);
+        thread.busy = 0;
     }
-    thread.busy = 1;
-    if receives(kind) {
-        shadow::record_bare(thread);
-        thread.receive();
-    }
-    stream::record(thread, kind, 0, object as u64, place);
-    match kind {
-        Kind::Acquire | Kind::AcquireShared => thread.locks += 1,
-        Kind::Release => thread.locks = thread.locks.saturating_sub(1),
-        _ => {}
-    }
-    thread.busy = 0;
 }
 
 fn receives(kind: Kind) -> bool {
-    // What a thread is given by a wait or at a barrier, it has at its next event. What it did before a split covers nothing
-    // in the next piece.
-    use Kind::{Acquire, AcquireShared, Barrier, Join, Observe, Split, Take, Wait};
-    matches!(kind, Acquire | AcquireShared | Barrier | Join | Observe | Split | Take | Wait)
+    // What a thread is given by a wait or at a barrier, it has at its next event. What it did before blocks are split or
+    // suspended covers nothing afterwards.
+    use Kind::{Acquire, AcquireShared, Await, Barrier, Join, Observe, Resume, Split, Suspend, Take, Wait};
+    matches!(
+        kind,
+        Acquire | AcquireShared | Await | Barrier | Join | Observe | Resume | Split | Suspend | Take | Wait
+    )
 }
 
 /// Records that memory begins a new life.

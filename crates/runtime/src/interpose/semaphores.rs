@@ -2,7 +2,7 @@
 //!
 //! A post is recorded before it happens, a successful wait afterwards. What once-only initialisation did is made
 //! known to whoever finds it done. It belongs to no block: whoever comes first has to do it, and comes before the others in
-//! no other sense. So it splits the blocks of the thread that does it, before and after.
+//! no other sense. So it splits the blocks of the thread that does it, before and after, and those of others where they come to know of it.
 
 use core::arch::naked_asm;
 use core::cell::Cell;
@@ -108,7 +108,7 @@ pub(crate) unsafe fn once(control: usize, function: Function, real: impl FnOnce(
         once.control.set(outer.0);
         once.function.set(outer.1);
     });
-    synchronise(Kind::Observe, control, 0);
+    synchronise(Kind::Await, control, 0);
     result
 }
 
@@ -128,7 +128,7 @@ unsafe extern "C" fn __cxa_guard_acquire(guard: usize) -> c_int {
     synchronise(Kind::NotData, guard, 0);
     // SAFETY: the caller's argument.
     let to_be_done = unsafe { real!(c"__cxa_guard_acquire": fn(usize) -> c_int)(guard) };
-    synchronise(if to_be_done == 0 { Kind::Observe } else { Kind::Split }, guard, 0);
+    synchronise(if to_be_done == 0 { Kind::Await } else { Kind::Split }, guard, 0);
     to_be_done
 }
 
