@@ -36,7 +36,7 @@ fuzz_target!(|bytes: &[u8]| {
         locks: 1 + u32::from(first >> 7),
     };
     let events = trace(discipline, &size, rest);
-    let agreed = agreement::agree(&config, &events).and_then(|()| agreement::foresee(&config, &events));
+    let agreed = agreement::agree(&config, &events).and_then(|_| agreement::foresee(&config, &events));
     if let Err(problem) = agreed {
         panic!("{config:?}: {problem}\n{}", atomvet_check::notation::show(&events, &Names::default()));
     }
