@@ -71,7 +71,7 @@ const NEVER: &[&str] = &[
     "java/lang/Math",
     "java/lang/Integer",
     "java/util/Arrays",
-    "java/lang/AtomvetHooks",
+    "java/lang/Atomvet",
     "jdk/internal/",
     "sun/",
 ];
