@@ -11,6 +11,7 @@ fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("libtsan.so.2");
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let agent = out.with_file_name("libatomvet_agent.so");
+    let hooks = out.with_file_name("hooks.o");
     println!("cargo::rerun-if-changed=../agent/src");
     println!("cargo::rerun-if-changed=../jvm/src");
     println!("cargo::rerun-if-changed=../runtime/src");
@@ -20,7 +21,7 @@ fn main() {
     let target = std::env::var("TARGET").unwrap_or_default();
     if !target.starts_with("x86_64") || !target.contains("linux") {
         // Traces can be checked everywhere; programs can be run on Linux for x86-64 only.
-        for library in [out, agent] {
+        for library in [out, agent, hooks] {
             std::fs::write(library, []).expect("the output directory can be written");
         }
         return;
@@ -33,6 +34,8 @@ fn main() {
     let options =
         ["--extern", "atomvet_recorder", "-C", "lto=fat", "-C", "link-arg=-Wl,-soname,libtsan.so.2"];
     compile("atomvet_runtime", "cdylib", &source("runtime"), &out, &options);
+    let options = ["--extern", "atomvet_recorder", "--cfg", "near", "--emit", "obj"];
+    compile("hooks", "rlib", &crates.join("runtime/src/hooks/plain.rs"), &hooks, &options);
     compile("atomvet_jvm", "rlib", &source("jvm"), &jvm, &[]);
     let options = ["--extern", "atomvet_recorder", "--extern", "atomvet_jvm", "-C", "lto=fat"];
     compile("atomvet_agent", "cdylib", &source("agent"), &agent, &options);

@@ -20,6 +20,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     println!("== guide");
     crate::guide::run()?;
     step("tests", &["test", "--workspace"], &[("ATOMVET_NEEDS_BROWSER", "1")])?;
+    println!("== a share of `cargo xtask jars`");
+    crate::jars::share()?;
     println!("== a share of `cargo xtask oracle`");
     crate::oracle::run(&crate::oracle::Options { traces: 1_000_000, seconds: Some(60), seed: 1, jobs: 2 })?;
     println!("== a share of `cargo xtask predict`");

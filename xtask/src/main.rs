@@ -7,6 +7,7 @@ mod ci;
 mod guide;
 mod install;
 mod jars;
+mod jdks;
 mod oracle;
 mod predict;
 mod real_programs;
@@ -32,6 +33,8 @@ enum Command {
     Bench(bench::Options),
     /// The class-file rewriter on every class of these jars and of a JDK, judged by a JVM
     Jars(jars::Options),
+    /// The tests with Java programs on JREs of other versions, which are fetched
+    Jdks(jdks::Options),
     /// What it costs to run C and C++ programs under the checker, beside ThreadSanitizer; writes to bench/
     BenchNative(bench_native::Options),
     /// What it costs to run Java programs under the checker, beside empty hooks; writes to bench/
@@ -49,6 +52,7 @@ fn main() -> anyhow::Result<()> {
         Command::Predict(options) => predict::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::Jars(options) => jars::run(&options),
+        Command::Jdks(options) => jdks::run(&options),
         Command::BenchNative(options) => bench_native::run(&options),
         Command::BenchJvm(options) => bench_jvm::run(&options),
         Command::RealPrograms(options) => real_programs::run(&options),

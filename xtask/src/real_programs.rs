@@ -1,12 +1,13 @@
 //! `cargo xtask real-programs`: programs that others wrote, from Debian's source packages, under the checker.
 //!
-//! Each is built twice, as it is and by `atomvet cc`, and run twice, alone and under `atomvet run`: what it does must be the
-//! same. What was found is left in the folder as text and as JSON, to be read; `docs/real-programs.md` has what we
+//! Each is built twice, as it is and by `atomvet cc` (for the JVM once), and run twice, alone and under `atomvet run`: what it
+//! does must be the same. What was found is left in the folder as text and as JSON, to be read; `docs/real-programs.md` has what we
 //! read there. Nothing is installed: sources, and packages that the builds need, are unpacked below the folder.
 //!
 //! Needs Debian or what is made of it, its compilers, and the network. Takes about a quarter of an hour, so CI leaves it out.
 
 mod debian;
+mod jvm;
 mod memcached;
 
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ use self::debian::Debian;
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Only these of pbzip2, memcached and leveldb
+    /// Only these of pbzip2, memcached, leveldb, javac, h2 and commons-pool
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     only: Vec<String>,
     /// Where sources are unpacked and everything is built
@@ -42,8 +43,14 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     };
     let debian = Debian::prepare(&options.folder)?;
     let work = Work { atomvet: atomvet.canonicalize()?, debian };
-    let programs: [(&str, Trial); 3] =
-        [("pbzip2", pbzip2), ("memcached", memcached::run), ("leveldb", leveldb)];
+    let programs: [(&str, Trial); 6] = [
+        ("pbzip2", pbzip2),
+        ("memcached", memcached::run),
+        ("leveldb", leveldb),
+        ("javac", jvm::javac),
+        ("h2", jvm::h2),
+        ("commons-pool", jvm::commons_pool),
+    ];
     for name in &options.only {
         ensure!(programs.iter().any(|(known, _)| known == name), "{name}: no such program");
     }

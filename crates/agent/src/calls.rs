@@ -1,7 +1,12 @@
-//! What threads do to each other: `Thread.start` and `join`. (What the rest of the JDK does is in `juc.rs`.)
+//! What threads do to each other: `Thread.start` and `join`, and what the JVM does for the first that needs a class: its
+//! initialiser. (What the rest of the JDK does is in `juc.rs`.)
 //!
 //! The methods get hooks where they begin, where they return and where they throw (`Wanted::call`), and nothing else. What
 //! a call means the hook class knows.
+
+use crate::jni::{Env, Object};
+use crate::ring::{INITIALISED, INITIALISES, Kind};
+use crate::{late, stream, thread};
 
 /// What a call means. The hook class has the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +15,8 @@ pub(crate) enum Call {
     Fork = 1,
     /// Waits for its end.
     Join = 2,
+    /// A class is initialised. Whoever comes first does that, whatever its block: what is done there is not the block's.
+    Initialise = 3,
 }
 
 impl Call {
@@ -36,4 +43,16 @@ pub(crate) fn meaning(class: &[u8], method: &[u8], descriptor: &[u8]) -> Option<
             && (parameters.is_empty() || parameters.as_bytes() == descriptor)
     });
     found.map(|(.., call)| *call)
+}
+
+/// The running thread initialises a class from now on, or has done so.
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_initialises")]
+extern "system" fn initialises(_: Env, _: Object, is_over: i32, site: i32) {
+    let Some(thread) = thread::current().filter(|thread| thread.busy == 0) else { return };
+    thread.busy = 1;
+    late::record_bare(thread);
+    thread.receive();
+    let size = if is_over == 0 { INITIALISES } else { INITIALISED };
+    stream::record(thread, Kind::Split, size, 0, site as usize);
+    thread.busy = 0;
 }

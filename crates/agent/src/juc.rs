@@ -29,6 +29,10 @@ pub(crate) enum Who {
     ProgramWithMonitor,
     /// All.
     Anybody,
+    /// Only those that stand in application code, and the variable is what this `VarHandle` is for.
+    ProgramByHandle,
+    /// The same, and the variable is in the argument, as far from its start as the next one says.
+    ProgramByOffset,
 }
 
 /// What a call means. "Enters" and "returns" say when something is recorded: what a thread gives to others before the call does
@@ -192,6 +196,37 @@ const FIELD: &[(Action, &str)] = &[
     (UpdateFieldIf, "compareAndSet weakCompareAndSet"),
     (AddField, "getAndAdd addAndGet getAndIncrement incrementAndGet getAndDecrement decrementAndGet"),
 ];
+const HANDLE: &[(Action, &str)] = &[
+    (Read, "get getVolatile getOpaque getAcquire"),
+    (Write, "set setVolatile setOpaque setRelease"),
+    (
+        Update,
+        "getAndSet getAndSetAcquire getAndSetRelease compareAndExchange compareAndExchangeAcquire compareAndExchangeRelease \
+         getAndBitwiseOr getAndBitwiseOrAcquire getAndBitwiseOrRelease getAndBitwiseAnd getAndBitwiseAndAcquire \
+         getAndBitwiseAndRelease getAndBitwiseXor getAndBitwiseXorAcquire getAndBitwiseXorRelease",
+    ),
+    (
+        UpdateIf,
+        "compareAndSet weakCompareAndSet weakCompareAndSetPlain weakCompareAndSetAcquire weakCompareAndSetRelease",
+    ),
+    (Add, "getAndAdd getAndAddAcquire getAndAddRelease"),
+];
+const OFFSET: &[(Action, &str)] = &[
+    (
+        Read,
+        "getInt getLong getObject getBoolean getByte getShort getChar getFloat getDouble getIntVolatile getLongVolatile \
+         getObjectVolatile getBooleanVolatile getByteVolatile getShortVolatile getCharVolatile getFloatVolatile getDoubleVolatile",
+    ),
+    (
+        Write,
+        "putInt putLong putObject putBoolean putByte putShort putChar putFloat putDouble putIntVolatile putLongVolatile \
+         putObjectVolatile putBooleanVolatile putByteVolatile putShortVolatile putCharVolatile putFloatVolatile putDoubleVolatile \
+         putOrderedInt putOrderedLong putOrderedObject",
+    ),
+    (Update, "getAndSetInt getAndSetLong getAndSetObject"),
+    (UpdateIf, "compareAndSwapInt compareAndSwapLong compareAndSwapObject"),
+    (Add, "getAndAddInt getAndAddLong"),
+];
 const ADDER: &[(Action, &str)] = &[
     (Add, "add increment decrement"),
     (Read, "sum sumThenReset intValue longValue doubleValue"),
@@ -268,6 +303,8 @@ const TABLE: &[Row] = &[
     (juc!("atomic/AtomicIntegerFieldUpdater"), Who::Program, FIELD), (juc!("atomic/AtomicLongFieldUpdater"), Who::Program, FIELD),
     (juc!("atomic/AtomicReferenceFieldUpdater"), Who::Program, FIELD),
     (juc!("atomic/LongAdder"), Who::Program, ADDER), (juc!("atomic/DoubleAdder"), Who::Program, ADDER),
+    (HANDLES, Who::ProgramByHandle, HANDLE),
+    ("sun/misc/Unsafe", Who::ProgramByOffset, OFFSET),
     ("java/util/Collections$SynchronizedCollection", Who::ProgramWithMonitor, COLLECTION),
     ("java/util/Collections$SynchronizedList", Who::ProgramWithMonitor, COLLECTION),
     ("java/util/Collections$SynchronizedSet", Who::ProgramWithMonitor, COLLECTION),
@@ -277,22 +314,66 @@ const TABLE: &[Row] = &[
     ("java/lang/StringBuffer", Who::ProgramWithMonitor, TEXT),
 ];
 
+/// Stands for the classes whose static methods do what a handle is asked to do, one for each type and kind of variable.
+const HANDLES: &str = "java/lang/invoke/VarHandle";
+
+/// The name under which a class is in the table.
+fn listed(class: &[u8]) -> &[u8] {
+    const TYPES: [&str; 9] =
+        ["Booleans", "Bytes", "Shorts", "Chars", "Ints", "Longs", "Floats", "Doubles", "References"];
+    const KINDS: [&str; 5] = [
+        "FieldInstanceReadOnly",
+        "FieldInstanceReadWrite",
+        "FieldStaticReadOnly",
+        "FieldStaticReadWrite",
+        "Array",
+    ];
+    let parts = class.strip_prefix(HANDLES.as_bytes()).and_then(|rest| {
+        let at = rest.iter().position(|&byte| byte == b'$')?;
+        Some((&rest[..at], &rest[at + 1..]))
+    });
+    match parts {
+        Some((of_type, kind))
+            if TYPES.iter().any(|name| name.as_bytes() == of_type)
+                && KINDS.iter().any(|name| name.as_bytes() == kind) =>
+        {
+            HANDLES.as_bytes()
+        }
+        _ => class,
+    }
+}
+
 const FIRE: &[(Action, &str)] = &[(Fire, "tryFire")];
 
 /// The word of the site of a watched method, which is all that `AtomvetCalls` knows of it; nothing if it is not watched.
 pub(crate) fn meaning(class: &[u8], method: &[u8], is_synchronized: bool) -> Option<i64> {
-    let (_, who, actions) = TABLE.iter().find(|(name, ..)| name.as_bytes() == class)?;
+    let (_, who, actions) = row(class)?;
     let has = |names: &str| names.split(' ').any(|name| name.as_bytes() == method);
     let (action, _) = actions.iter().find(|(_, names)| has(names))?;
     let flags = i64::from(*who != Who::Anybody) << 8
         | i64::from(is_synchronized) << 9
         | i64::from(*who == Who::ProgramWithMonitor) << 10;
-    Some(*action as i64 | flags | i64::from(number_of_name(method)?) << 16)
+    Some(*action as i64 | flags | way(*who) | i64::from(number_of_name(method)?) << 16)
+}
+
+/// The bits that a call and what is called have to have in common.
+fn way(who: Who) -> i64 {
+    i64::from(who == Who::ProgramByHandle) << 11 | i64::from(who == Who::ProgramByOffset) << 12
+}
+
+fn row(class: &[u8]) -> Option<&'static Row> {
+    let class = listed(class);
+    TABLE.iter().find(|(name, ..)| name.as_bytes() == class)
 }
 
 /// Whether any method of this class is watched.
 pub(crate) fn is_watched(class: &[u8]) -> bool {
-    TABLE.iter().any(|(name, ..)| name.as_bytes() == class)
+    row(class).is_some()
+}
+
+/// Whether a number among the arguments says which variable is meant.
+pub(crate) fn is_numbered(class: &[u8]) -> bool {
+    row(class).is_some_and(|(_, who, _)| way(*who) != 0)
 }
 
 /// The word of a place in application code where a method is called, if what is called may be watched: a method with a name
@@ -316,15 +397,17 @@ pub(crate) fn calling(owner: &[u8], method: &[u8]) -> Option<i64> {
         || is_watched(owner)
         || ALSO.iter().any(|name| name.as_bytes() == owner);
     let number = if may_be_watched { number_of_name(method)? } else { return None };
-    Some(i64::from(number) << 16)
+    Some(i64::from(number) << 16 | row(owner).map_or(0, |(_, who, _)| way(*who)))
 }
 
 /// How the accesses of a class are called that are made by calls of this method and not seen, if they are.
 pub(crate) fn unseen(owner: &[u8], method: &[u8]) -> Option<&'static str> {
-    let makes_none = |names: &[&[u8]]| names.contains(&method);
-    match owner {
-        b"java/lang/invoke/VarHandle" => Some("variable handles"),
-        b"sun/misc/Unsafe" if !makes_none(&[b"getUnsafe", b"objectFieldOffset", b"<init>"]) => Some("Unsafe"),
+    match (owner, method) {
+        (b"java/lang/invoke/MethodHandles", b"byteArrayViewVarHandle" | b"byteBufferViewVarHandle") => {
+            Some("views of bytes")
+        }
+        (b"java/lang/invoke/VarHandle", b"toMethodHandle") => Some("method handles"),
+        (b"sun/misc/Unsafe", b"copyMemory" | b"setMemory") => Some("Unsafe"),
         _ => None,
     }
 }
@@ -385,10 +468,10 @@ extern "system" fn hold(_: Env, _: Object, address: i64) -> i64 {
 /// Records an access, as far as it is not covered; an update always, because it is more than the read and the write that may be
 /// covered.
 #[unsafe(export_name = "Java_java_lang_AtomvetCalls_access")]
-extern "system" fn access(_: Env, _: Object, what: i32, address: i64, site: i32) {
+extern "system" fn access(_: Env, _: Object, what: i32, address: i64, size: i32, site: i32) {
     let Some(&kind) = KINDS.get(what as usize) else { return };
     let Some(thread) = thread::current() else { return };
-    let (address, size) = (address as usize, 8);
+    let (address, size) = (address as usize, size as usize);
     let access = if kind == Kind::Read { Access::Read } else { Access::Write };
     let is_plain = matches!(kind, Kind::Read | Kind::Write);
     thread.seen += 1;
@@ -397,11 +480,7 @@ extern "system" fn access(_: Env, _: Object, what: i32, address: i64, site: i32)
     }
     let stripe = shadow::stripe(address);
     stripe.lock();
-    let need = match shadow::records_all() {
-        true => Need::Record,
-        false => shadow::take_over(thread, access, address, size),
-    };
-    if need != Need::None || !is_plain {
+    if shadow::take_over(thread, access, address, size) != Need::None || !is_plain {
         stream::record(thread, kind, size as u8, address as u64, site as usize);
     }
     stripe.unlock();
@@ -446,6 +525,10 @@ mod tests {
             assert_eq!(number(name), Some(action as u8), "{name}");
         }
         assert_eq!(number("R_OBSERVE"), Some(KINDS.len() as u8 - 1));
+        for (who, name) in [(Who::ProgramByHandle, "BY_HANDLE"), (Who::ProgramByOffset, "BY_OFFSET")] {
+            let line = format!("private static final int {name} = 1 << {};", way(who).trailing_zeros());
+            assert!(java.contains(&line), "{line}");
+        }
     }
 
     #[test]
@@ -456,5 +539,10 @@ mod tests {
         assert_eq!(meaning(b"java/util/concurrent/locks/ReentrantLock", b"toString", false), None);
         assert_eq!(calling(b"java/util/ArrayList", b"get"), None);
         assert!(calling(b"java/util/Map", b"get").is_some());
+        let handle = meaning(b"java/lang/invoke/VarHandleInts$Array", b"get", false).unwrap();
+        let call = calling(b"java/lang/invoke/VarHandle", b"get").unwrap();
+        assert_eq!((handle ^ call) >> 11, 0);
+        assert_ne!((handle ^ calling(b"java/util/Map", b"get").unwrap()) >> 11, 0);
+        assert_eq!(meaning(b"java/lang/invoke/VarHandleByteArrayAsInts$ArrayHandle", b"get", false), None);
     }
 }

@@ -30,6 +30,7 @@ static HOOK_CLASSES: &[(&CStr, &[u8])] = &[
     (c"java/lang/AtomvetCalls$Call", include_bytes!("hooks/AtomvetCalls$Call.class")),
     (c"java/lang/AtomvetCalls$Keys", include_bytes!("hooks/AtomvetCalls$Keys.class")),
     (c"java/lang/AtomvetCalls$Fields", include_bytes!("hooks/AtomvetCalls$Fields.class")),
+    (c"java/lang/AtomvetFields", include_bytes!("hooks/AtomvetFields.class")),
 ];
 
 const VM_INIT: i32 = 50;
@@ -45,9 +46,12 @@ extern "system" fn Agent_OnLoad(
     _reserved: *const c_void,
 ) -> i32 {
     const REFUSED: i32 = 1;
-    if std::env::var_os(ring::DIRECTORY).is_none_or(|directory| directory.is_empty()) {
+    // Named twice, on the command line and in the environment, it is there once.
+    let is_there = !vm::ti().is_null();
+    if is_there || std::env::var_os(ring::DIRECTORY).is_none_or(|directory| directory.is_empty()) {
         return 0;
     }
+    pass_on();
     // SAFETY: the JVM gives a text or nothing.
     let text = if options.is_null() { c"" } else { unsafe { CStr::from_ptr(options) } };
     let options = match Options::parse(&text.to_string_lossy()) {
@@ -76,8 +80,18 @@ extern "system" fn Agent_OnLoad(
     0
 }
 
+/// Has JVMs that this one starts load the agent as well, if the command wants that. They get it from a variable that
+/// this JVM must not have found there: it stands on its command line already.
+fn pass_on() {
+    const FOR_CHILDREN: &str = "ATOMVET_TOOL_OPTIONS";
+    if let Some(options) = std::env::var_os(FOR_CHILDREN) {
+        // SAFETY: the JVM is being made by this thread; there is none yet that could look at the environment.
+        unsafe { std::env::set_var("JAVA_TOOL_OPTIONS", options) };
+    }
+}
+
 extern "system" fn vm_init(ti: Ti, env: Env, _thread: Object) {
-    if !natives::reserve() || !process::is_recording() {
+    if !process::is_recording() {
         return;
     }
     if let Err(problem) = prepare(ti, env) {
@@ -85,11 +99,15 @@ extern "system" fn vm_init(ti: Ti, env: Env, _thread: Object) {
             jni::clear_exception(env);
         }
         sys::complain(problem);
+        names::write(&format!("e {problem}\n"));
     }
 }
 
 /// Puts the hook class in its place and rewrites what is loaded already.
 fn prepare(ti: Ti, env: Env) -> Result<(), &'static str> {
+    if !natives::reserve() {
+        return Err("no address space for the agent; allow more (ulimit -v); nothing is recorded");
+    }
     let too_old =
         "the hook class cannot be defined; a JVM of version 17 or later is needed; nothing is recorded";
     for (name, bytes) in HOOK_CLASSES {

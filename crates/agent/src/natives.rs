@@ -16,6 +16,7 @@ use crate::ring::{Block, Kind, LOW};
 use crate::shadow::{self, Access};
 use crate::thread::{self, Bare, Frame, Heritage, Thread};
 use crate::{blocks, names, plan, process, stream, sys, vm};
+use crate::{late, planes};
 
 /// How many sites there can be: what the rewriter can number.
 const MOST_SITES: usize = 1 << 30;
@@ -186,7 +187,7 @@ extern "system" fn attach(env: Env, _: Object, number: i64, name: Object) -> i64
     let heritage = with_threads(|threads| threads.unborn.remove(&number));
     let is_new = heritage.is_none();
     let thread = match heritage {
-        Some(heritage) => Thread::start_as(heritage),
+        Some(heritage) => Thread::start_as(&heritage),
         None => Thread::recording(),
     };
     match thread {
@@ -303,11 +304,11 @@ pub(crate) fn record(kind: Kind, operand: u64, site: i32) {
     use Kind::{Acquire, AcquireShared, Barrier, Fork, Join, Observe, Post, Publish, Take, Wait};
     use Kind::{Release, ReleaseExclusive};
     if matches!(kind, Acquire | AcquireShared | Barrier | Join | Observe | Take | Wait) {
-        shadow::record_bare(thread);
+        late::record_bare(thread);
         thread.receive();
     } else if matches!(kind, Fork | Post | Publish) {
         // What no lock protects may be protected by this: others come after it, and after the accesses before it.
-        shadow::record_bare(thread);
+        late::record_bare(thread);
     }
     stream::record(thread, kind, 0, operand, site as usize);
     match kind {
@@ -332,14 +333,11 @@ extern "system" fn synchronise(_: Env, _: Object, what: i32, base: i64, site: i3
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_fork")]
 extern "system" fn fork(env: Env, _: Object, number: i64, name: Object, site: i32) {
     let Some(thread) = thread::current().filter(|_| number >= 0) else { return };
-    let heritage = Heritage {
-        serial: thread::new_serial(),
-        parent_birth: thread.birth,
-        parent_last: thread.newest + thread::STEP,
-    };
+    let heritage = Heritage::of(thread);
+    let serial = heritage.serial;
     with_threads(|threads| threads.unborn.insert(number, heritage));
-    name_thread(env, heritage.serial, name);
-    record(Kind::Fork, u64::from(heritage.serial), site);
+    name_thread(env, serial, name);
+    record(Kind::Fork, u64::from(serial), site);
     // Records that the creator makes from now on do not come before the new thread.
     thread.receive();
 }
@@ -349,6 +347,9 @@ extern "system" fn join(_: Env, _: Object, number: i64, site: i32) {
     // Unless it did nothing that was seen, or was joined before.
     if let Some(serial) = with_threads(|threads| threads.serials.remove(&number)) {
         record(Kind::Join, u64::from(serial), site);
+        if let Some(thread) = thread::current() {
+            thread.has_joined(serial);
+        }
     }
 }
 
@@ -402,7 +403,7 @@ fn forget_old(base: u64) {
         let to = from + FORGOTTEN_AT_ONCE;
         match NEXT.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => {
-                shadow::forget(from as usize, FORGOTTEN_AT_ONCE as usize);
+                planes::forget(from as usize, FORGOTTEN_AT_ONCE as usize);
                 from = to;
             }
             Err(now) => from = now,

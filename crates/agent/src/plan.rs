@@ -274,7 +274,8 @@ impl Plan for ClassPlan {
         if self.treatment == Treatment::Library {
             let call = juc::meaning(method.class, method.name, false).is_some();
             let monitors = method.class.starts_with(b"java/util/Collections$");
-            return Wanted { call, argument: call, monitors: call && monitors, ..Wanted::default() };
+            let number = call && juc::is_numbered(method.class);
+            return Wanted { call, argument: call, number, monitors: call && monitors, ..Wanted::default() };
         }
         self.is_excepted =
             self.facts.annotation(method.name, method.descriptor) == Some(Annotation::NotAtomic);
@@ -283,7 +284,7 @@ impl Plan for ClassPlan {
             Some(Annotation::NotAtomic) => false,
             None => is_block(method),
         };
-        Wanted { block: self.in_block, call: false, argument: false, ..Wanted::ALL }
+        Wanted { block: self.in_block, call: self.in_initialiser, argument: false, ..Wanted::ALL }
     }
 
     fn added_field(&mut self, class: &ClassShape<'_>) -> Option<&'static [u8]> {
@@ -333,6 +334,7 @@ impl Plan for ClassPlan {
             _ if of_library.is_some() => (of_library.unwrap_or(0), None),
             What::Block => (0, Some(method())),
             What::Acquire if !self.in_block && !self.is_excepted => (2, Some(method() + " synchronized")),
+            What::Call if self.in_initialiser => (Call::Initialise.number(), None),
             What::Call => {
                 let call = calls::meaning(site.method.class, site.method.name, site.method.descriptor);
                 (call.map_or(-1, Call::number), None)

@@ -162,6 +162,8 @@ fn added(family: Family, arguments: &[OsString], library: &Library) -> Vec<OsStr
     let has_input = arguments.iter().any(|a| a == "-" || !a.to_string_lossy().starts_with('-'));
     let links = has_input && !has(&["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r"]);
     if links {
+        // Hooks that are called directly, not through the tables of the loader: half of what they cost.
+        add(&[&format!("-Wl,{directory}/hooks.o")]);
         add(&[&format!("-L{directory}"), &format!("-Wl,-rpath,{directory}")]);
         if family == Family::Clang {
             add(&["-x", "none", "-ltsan", "-lpthread"]);

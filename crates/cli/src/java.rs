@@ -1,13 +1,14 @@
 //! `atomvet java`, and `atomvet run` of a JVM: finds the JVM and gives it the agent.
 //!
 //! ```text
-//! atomvet java -jar app.jar     java -agentpath:…  -jar app.jar        (JVMs that it starts itself are not watched)
+//! atomvet java -jar app.jar     java -agentpath:…  -jar app.jar
 //! atomvet run -- java -jar …    the same
 //! atomvet run -- mvn test       JAVA_TOOL_OPTIONS=-agentpath:… mvn test
 //! ```
 //!
 //! The agent stands on the command line where it can, because a JVM that takes options from the environment says so on
-//! standard error, which is the program's. In JVMs that are not ours to watch (no directory for rings in the
+//! standard error, which is the program's. JVMs that it starts get it from the environment all the same, where it is put
+//! by the agent, when the first JVM has read it. In JVMs that are not ours to watch (no directory for rings in the
 //! environment) it does nothing.
 
 use std::ffi::{OsStr, OsString};
@@ -51,6 +52,7 @@ pub(crate) fn command(
     ensure_suitable(&found)?;
     let mut command = Command::new(&found);
     command.args(agent_options(options, library)?).args(arguments);
+    command.env(FOR_CHILDREN, tool_options(options, library)?);
     Ok(command)
 }
 
@@ -76,6 +78,9 @@ pub(crate) fn tool_options(options: &Options, library: &Library) -> anyhow::Resu
 
 /// The environment variable from which every JVM takes options.
 pub(crate) const TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
+
+/// What the agent puts there for the JVMs that its own one starts.
+const FOR_CHILDREN: &str = "ATOMVET_TOOL_OPTIONS";
 
 fn agent_options(options: &Options, library: &Library) -> anyhow::Result<Vec<OsString>> {
     let mut agent = OsString::from("-agentpath:");

@@ -12,8 +12,9 @@
 //! | after a monitor is entered, before it is left | `acquired(Object, int)`, `releasing(Object, int)` |
 //! | when a synchronized method begins, and at each way out | `enterSynchronized(Object, int)`, `exitSynchronized(int)` |
 //! | when a block begins, and at each way out | `enter(int)`, `exit(int)` |
-//! | when a call is watched: when it begins, with the object or the first argument of a static method | `enterCall(Object, int)` |
+//! | when a call is watched: when it begins, with the object, the first argument of a static method, or the class for its initialiser | `enterCall(Object, int)` |
 //! | the same with the first argument, if that is asked for | `enterCall(Object, Object, int)`, `enterCall(Object, int, int)`; and `exitCall(long, int)` |
+//! | the same with an int or a long behind two references, if that is asked for | `enterCall(Object, Object, long, int)` |
 //! | when it returns, with a reference or a truth value that it returns | `exitCall(int)`, `exitCall(Object, int)`, `exitCall(boolean, int)` |
 //! | when it throws | `throwCall(int)` |
 //! | when `clone` of a superclass has returned a copy | `cloned(Object)` |
@@ -73,6 +74,7 @@ pub(crate) const EXIT: Hook = hook("exit", "(I)V");
 pub(crate) const ENTER_CALL: Hook = hook("enterCall", "(Ljava/lang/Object;I)V");
 pub(crate) const ENTER_CALL_REFERENCE: Hook = hook("enterCall", "(Ljava/lang/Object;Ljava/lang/Object;I)V");
 pub(crate) const ENTER_CALL_INT: Hook = hook("enterCall", "(Ljava/lang/Object;II)V");
+pub(crate) const ENTER_CALL_NUMBER: Hook = hook("enterCall", "(Ljava/lang/Object;Ljava/lang/Object;JI)V");
 pub(crate) const CALLING: Hook = hook("calling", "(I)V");
 pub(crate) const THROW_CALL: Hook = hook("throwCall", "(I)V");
 pub(crate) const CLONED: Hook = hook("cloned", "(Ljava/lang/Object;)V");

@@ -396,7 +396,7 @@ impl BodyWriter<'_, '_> {
         Ok(Ends { entry, exit: [exit_call, rest.clone()].concat(), throwing: [throw_call, rest].concat() })
     }
 
-    /// Pushes what a synchronized method locks.
+    /// Pushes what a synchronized method locks, if it is one.
     fn push_own_monitor(&mut self) {
         let out = &mut self.emitter.out;
         match (self.method.access & ACC_STATIC != 0, self.facts.major_version) {
@@ -410,13 +410,30 @@ impl BodyWriter<'_, '_> {
     }
 
     /// Pushes the object that a method is called on, or the first argument of a static method, or null if that is no
-    /// reference; then, if it is wanted, the first argument of another method. Returns the hook that takes it.
+    /// reference, or the class if it is its initialiser; then what is wanted of the other arguments. Returns the hook that
+    /// takes it.
     fn push_call(&mut self) -> Result<(Hook, u16), Error> {
         let parameters = instruction::parameters(self.method.descriptor, self.code.offset)?.0;
         let first = parameters.first().and_then(|parameter| parameter.first());
         let is_static = self.method.access & ACC_STATIC != 0;
         let is_reference = !is_static || matches!(first, Some(b'L' | b'['));
-        self.emitter.out.push(if is_reference { ALOAD_0 } else { ACONST_NULL });
+        match self.method.name {
+            b"<clinit>" => self.push_own_monitor(),
+            _ => self.emitter.out.push(if is_reference { ALOAD_0 } else { ACONST_NULL }),
+        }
+        if self.wanted.number && is_reference {
+            let mut further =
+                parameters.iter().skip(usize::from(is_static)).map(|parameter| parameter.first());
+            if let (Some(Some(b'L' | b'[')), number) = (further.next(), further.next().flatten()) {
+                self.emitter.out.push(ALOAD_1);
+                match number {
+                    Some(b'I') => self.emitter.out.extend_from_slice(&[ILOAD_2, I2L]),
+                    Some(b'J') => self.emitter.out.push(LLOAD_2),
+                    _ => return Ok((hooks::ENTER_CALL_REFERENCE, 2)),
+                }
+                return Ok((hooks::ENTER_CALL_NUMBER, 4));
+            }
+        }
         Ok(match first {
             Some(b'L' | b'[') if self.wanted.argument && !is_static => {
                 self.emitter.out.push(ALOAD_1);

@@ -54,6 +54,9 @@ pub struct Wanted {
     /// With `call`, and not for static methods: the first argument as well, if it is a reference or an int,
     /// and the result if it is a long.
     pub argument: bool,
+    /// With `call`, for methods that begin with two references, be one of them the object they are called on: the second
+    /// as well, and the int or long that follows.
+    pub number: bool,
     /// Before it calls other methods.
     pub calls: bool,
 }
@@ -67,6 +70,7 @@ impl Wanted {
         block: true,
         call: true,
         argument: true,
+        number: true,
         calls: true,
     };
 }

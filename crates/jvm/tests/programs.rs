@@ -32,8 +32,9 @@ const COUNTS: [(&str, &str); 7] = [
     ),
     (
         "Calls",
-        "calling=18 enter=11 enterCall=8 enterCallWith21=1 enterCallWithString=1 enterSynchronized=2 exit=11 \
-         exitCall=3 exitCallWith77=1 exitCallWithReference=3 exitCallWithfalse=1 exitCallWithtrue=1 exitSynchronized=2 throwCall=1",
+        "calling=22 enter=13 enterCall=8 enterCallAt2=1 enterCallAt8=1 enterCallWith21=1 enterCallWithNull=1 \
+         enterCallWithString=1 enterCallWithint[]=1 enterSynchronized=2 exit=13 exitCall=4 exitCallWith77=1 \
+         exitCallWithReference=4 exitCallWithfalse=1 exitCallWithtrue=1 exitSynchronized=2 readInt=1 throwCall=1 writeInt=3",
     ),
     (
         "Shapes",

@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 use crate::ring::{Kind, LOW};
 use crate::thread::{self, FRAMES, Frame, Thread};
-use crate::{shadow, stream};
+use crate::{late, shadow, stream};
 
 /// The innermost open block, unless it is deeper than what is kept or there is none.
 #[inline(always)]
@@ -132,9 +132,12 @@ pub fn jump(stack: usize) {
 #[inline(always)]
 pub fn leave(thread: &mut Thread) {
     let Some(frame) = innermost(thread) else { return overflow_left(thread) };
-    if thread.announced >= thread.depth && thread.bare_count > 0 && thread.busy == 0 {
+    if thread.announced >= thread.depth
+        && (thread.bare_count > 0 || thread.unmarked_count > 0)
+        && thread.busy == 0
+    {
         thread.busy = 1;
-        shadow::record_bare(thread);
+        late::record_bare(thread);
         thread.busy = 0;
     }
     let depth = thread.depth - 1;

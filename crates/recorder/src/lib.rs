@@ -16,7 +16,10 @@
 pub use atomvet_ring as ring;
 
 pub mod blocks;
+pub mod handover;
+pub mod late;
 pub mod lock;
+pub mod planes;
 pub mod process;
 pub mod shadow;
 pub mod stream;

@@ -5,9 +5,9 @@
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use crate::ring::{DIRECTORY, FILE_BYTES, Header, MAGIC, RECORD_ALL};
+use crate::ring::{DIRECTORY, FILE_BYTES, Header, MAGIC, NO_PATIENCE, RECORD_ALL};
 use crate::thread;
-use crate::{blocks, shadow, stream, sys};
+use crate::{blocks, handover, planes, shadow, stream, sys};
 
 static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
 const UNDECIDED: u8 = 0;
@@ -90,10 +90,13 @@ fn start() -> bool {
     if !find_variable(DIRECTORY, &mut PATHS.lock().directory) {
         return false;
     }
+    if find_variable(NO_PATIENCE, &mut [0; 1024]) {
+        handover::have_no_patience();
+    }
     if find_variable(RECORD_ALL, &mut [0; 1024]) {
         shadow::record_all();
     }
-    if !shadow::reserve() {
+    if !planes::reserve() {
         sys::complain("cannot reserve address space for the filter; lift `ulimit -v`; nothing is recorded");
         return false;
     }
@@ -202,10 +205,15 @@ fn open_ring() -> bool {
     false
 }
 
-/// Copies the memory map for the command, which needs it when this process is gone.
-pub fn renew_maps() {
+/// Copies the memory map for the command, which needs it when this process is gone, or its libraries are. Says which copy it
+/// is; the first is 0, and has no number in its name.
+pub fn renew_maps() -> u32 {
     let name = PATHS.lock().name;
-    let (hidden, visible) = (with_ending(&name, b".some"), with_ending(&name, b".maps"));
+    let number = stream::header().map_or(0, |header| header.maps_renewed.load(Ordering::Relaxed));
+    let (hidden, mut visible) = (with_ending(&name, b".some"), with_ending(&name, b".maps"));
+    if number > 0 {
+        visible = with_ending(&visible, &decimal(number));
+    }
     let from = sys::call(sys::OPEN, [c"/proc/self/maps".as_ptr() as usize, 0o2_000_000, 0, 0, 0, 0]);
     let to =
         sys::call(sys::OPEN, [hidden.as_ptr() as usize, 0o1 | 0o100 | 0o1000 | 0o2_000_000, 0o600, 0, 0, 0]);
@@ -227,8 +235,9 @@ pub fn renew_maps() {
         }
     }
     if let Some(header) = stream::header() {
-        header.maps_renewed.fetch_add(1, Ordering::Release);
+        header.maps_renewed.store(number + 1, Ordering::Release);
     }
+    number
 }
 
 /// A child of `fork` has one thread, and its own ring. What it shares with its parent is only what the
@@ -239,6 +248,7 @@ extern "C" fn after_fork() {
     }
     stream::open(core::ptr::null_mut());
     shadow::reset_locks();
+    planes::forget_locks();
     thread::reset_locks();
     (host().in_child)();
     PATHS.reset();

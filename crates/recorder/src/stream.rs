@@ -5,11 +5,11 @@
 //! but their own thread. For the same reason nobody says when a block ends: every record tells how many blocks that
 //! were announced are still open.
 
-use core::sync::atomic::{AtomicPtr, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering, compiler_fence};
 
 use crate::ring::{Block, CAPACITY, COUNTERS, HEADER_BYTES, Header, Kind, LOW, Slot};
 use crate::thread::{FRAMES, Frame, Thread};
-use crate::{shadow, sys};
+use crate::{late, sys};
 
 /// The ring; null while nobody wants records.
 static RING: AtomicPtr<Header> = AtomicPtr::new(core::ptr::null_mut());
@@ -39,7 +39,7 @@ pub fn record(thread: &mut Thread, kind: Kind, size: u8, operand: u64, place: us
     let open = thread.depth.min(FRAMES);
     if thread.announced != open {
         // What was done before the blocks to announce were entered is not done inside.
-        shadow::record_bare(thread);
+        late::record_bare(thread);
     }
     record_in(thread, open, kind, size, operand, place);
 }
@@ -87,18 +87,11 @@ fn announce(header: &Header, thread: &mut Thread, open: usize) -> (usize, u64) {
     if thread.announced == open {
         return (open, 0);
     }
-    let mut announced = core::mem::replace(&mut thread.announced, open);
     // Before a place for a record is taken: see `record_late`.
+    let announced = core::mem::replace(&mut thread.announced, open);
     compiler_fence(Ordering::SeqCst);
-    // SAFETY: another thread writes it, and what it says is checked before it is believed.
-    let (entered, by_other) = unsafe { (&raw const thread.announced_by_other).read_volatile() };
-    if by_other > announced && by_other <= open {
-        // SAFETY: the first `open` frames are there.
-        let innermost = unsafe { (*thread.frames.add(by_other - 1)).entered };
-        if innermost == entered {
-            announced = by_other;
-        }
-    }
+    let on_behalf = thread.announced_on_behalf(announced);
+    let announced = if on_behalf <= open { on_behalf } else { announced };
     announce_some(header, thread.serial, thread.frames, announced, open)
 }
 
@@ -119,6 +112,60 @@ fn announce_some(
         put(header, serial, 0, place_word(depth, frame.place), frame.block);
     }
     (open, 0)
+}
+
+/// A thread on whose behalf marks are made.
+pub(crate) struct Behalf {
+    /// The other thread.
+    pub(crate) serial: u32,
+    pub(crate) frames: *const Frame,
+    /// How many of its blocks were announced.
+    pub(crate) announced: usize,
+}
+
+/// Records marks, each with how many blocks were open and its period, if what they rest on is still true once the places for the
+/// records are taken, as for [`record_late`]. False if not.
+pub(crate) fn record_marks(
+    behalf: &Behalf,
+    marks: &[(usize, u64)],
+    is_still_true: impl Fn() -> bool,
+) -> bool {
+    let Some(header) = header() else { return false };
+    let deepest = marks.last().map_or(0, |mark| mark.0);
+    let blocks = deepest - behalf.announced;
+    if blocks > MOST_BLOCKS {
+        return false;
+    }
+    let count = (blocks + marks.len()) as u64;
+    let first = header.head.0.fetch_add(count, Ordering::SeqCst);
+    compiler_fence(Ordering::SeqCst);
+    if has_no_room(header, first + count - 1) {
+        return false;
+    }
+    let (mut number, mut announced) = (first, behalf.announced);
+    let mut is_true = is_still_true();
+    for &(open, period) in marks {
+        while announced < open {
+            // SAFETY: there is room for so many frames; what is read here is believed if nothing has changed since.
+            let frame = unsafe { behalf.frames.add(announced).read_volatile() };
+            compiler_fence(Ordering::SeqCst);
+            is_true = is_true && is_still_true();
+            if is_true {
+                fill(header, number, behalf.serial, 0, place_word(announced, frame.place), frame.block);
+                number += 1;
+            }
+            announced += 1;
+        }
+        if is_true {
+            let what = (Kind::Mark as u64) << 56 | period & LOW;
+            fill(header, number, behalf.serial, what, place_word(open, 0), 0);
+            number += 1;
+        }
+    }
+    for unused in number..first + count {
+        fill(header, unused, behalf.serial, 0, place_word(FRAMES, 0), 0);
+    }
+    is_true
 }
 
 /// An access that another thread has made without a record, in a block that it has not left. See `shadow.rs`.
@@ -259,6 +306,14 @@ pub fn count_lost_in_handler() {
     }
 }
 
+/// A lock changed hands, and it cannot be told after what.
+#[cold]
+pub fn count_lost_order() {
+    if let Some(header) = header() {
+        header.lost_orders.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 /// A thread that cannot be recorded.
 #[cold]
 pub fn count_lost_thread() {
@@ -273,6 +328,11 @@ pub fn count_unknown_join() {
     if let Some(header) = header() {
         header.unknown_joins.fetch_add(1, Ordering::Relaxed);
     }
+}
+
+/// Where it is counted what the thread of an index has seen.
+pub fn counter(index: u32) -> Option<&'static AtomicU64> {
+    header().map(|header| &header.seen[index as usize % COUNTERS])
 }
 
 /// What threads that had this counter before have seen.

@@ -23,7 +23,7 @@ use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use crate::ring::COUNTERS;
-use crate::{process, shadow, stream, sys};
+use crate::{handover, planes, process, stream, sys};
 
 /// Everything the runtime keeps per thread. Lives as long as the process: other threads may look at it, and its next
 /// owner is the next thread of the same index.
@@ -73,6 +73,23 @@ pub struct Thread {
     pub stack_high: usize,
     /// How many locks the thread holds.
     pub locks: u32,
+    /// Those of them that it took without a record; see `handover.rs`.
+    pub silent: [usize; SILENT],
+    /// How many.
+    pub silent_count: u32,
+    /// How many periods in `unmarked`.
+    pub unmarked_count: u32,
+    /// Periods in which it gave locks back without a record and that have no mark yet, older ones first; no two with the same
+    /// blocks open, but for the last.
+    pub unmarked: [u64; UNMARKED],
+    /// Up to which period there is a mark for everything.
+    pub marked: u64,
+    /// The same, by the care of others.
+    pub marked_by_other: AtomicU64,
+    /// Per thread that this one comes after by a lock, the last key for which it does.
+    pub behind: [u64; HEARD],
+    /// Variables of hooks elsewhere that have this thread's address; null in the end.
+    known_in: [*mut *mut Thread; MODULES],
     /// Late accesses that no lock protected, since the thread last received something; see `shadow.rs`.
     pub bare: [Bare; BARE],
     /// How many of them there are.
@@ -103,6 +120,12 @@ pub struct Bare {
 
 /// How many late accesses are kept to be recorded before something is received.
 pub const BARE: usize = 8;
+/// How many locks a thread may hold silently.
+pub const SILENT: usize = 16;
+/// How many marks may be missing.
+pub const UNMARKED: usize = 8;
+/// In how many modules of a program hooks know a thread by a variable of their own. Those of further ones ask each time.
+const MODULES: usize = 8;
 /// How many threads are told apart in what was heard.
 pub const HEARD: usize = 64;
 /// How many places of accesses without a record are remembered.
@@ -133,6 +156,9 @@ pub const FRAMES: usize = 0xffff;
 pub const STEP: u64 = 1 << 20;
 /// Where the index is in a key.
 pub const INDEX_SHIFT: u32 = 52;
+/// The period before the first of an index. `crates/cli/tests/filter` compiles a runtime that is always about to run out.
+#[expect(unexpected_cfgs, reason = "no crate of the workspace is compiled so")]
+const FIRST_PERIOD: u64 = if cfg!(few_periods) { (1 << 32) - 6 } else { 0 };
 const INDEXES: usize = 1 << 12;
 
 global_asm!(
@@ -219,9 +245,35 @@ pub struct Heritage {
     /// The number that the new thread gets.
     pub serial: u32,
     /// The first key of the creator.
-    pub parent_birth: u64,
+    parent_birth: u64,
     /// Its last one so far.
-    pub parent_last: u64,
+    parent_last: u64,
+    /// What the creator comes after.
+    heard: [u64; HEARD],
+}
+
+impl Heritage {
+    /// That of a thread whose creator is not known.
+    pub const NONE: Heritage = Heritage { serial: 0, parent_birth: 0, parent_last: 0, heard: [0; HEARD] };
+
+    /// What `creator` leaves to a new thread.
+    pub fn of(creator: &Thread) -> Heritage {
+        let (parent_birth, parent_last) = (creator.birth, creator.newest + STEP);
+        Heritage { serial: new_serial(), parent_birth, parent_last, heard: creator.heard }
+    }
+}
+
+/// What threads that have ended leave to those who wait for their end, by serial number. One that nobody has asked for after
+/// so many others is forgotten, which costs those who ask some needless records.
+static ESTATES: crate::lock::Guarded<[Estate; 256]> =
+    crate::lock::Guarded::new([const { Estate { serial: 0, last: 0, heard: [0; HEARD] } }; 256]);
+
+struct Estate {
+    serial: u32,
+    /// The last key of the thread; 0 in an entry that nobody has used.
+    last: u64,
+    /// What it came after.
+    heard: [u64; HEARD],
 }
 
 impl Thread {
@@ -245,19 +297,16 @@ impl Thread {
         }
         // What is called from here on may have hooks itself.
         local.silent = true;
-        let heritage = Heritage { serial: new_serial(), parent_birth: 0, parent_last: 0 };
-        Thread::start_as(heritage)
+        Thread::start_as(&Heritage { serial: new_serial(), ..Heritage::NONE })
     }
 
     /// Makes a thread known under a number that was announced.
-    pub fn start_as(heritage: Heritage) -> Option<&'static mut Thread> {
+    pub fn start_as(heritage: &Heritage) -> Option<&'static mut Thread> {
         // SAFETY: the memory is this thread's.
         let local = unsafe { &mut *local() };
         if let Some(thread) = current() {
             // A signal handler was faster: it is the same thread all the same.
-            thread.serial = heritage.serial;
-            thread.parent_birth = heritage.parent_birth;
-            thread.parent_last = heritage.parent_last;
+            thread.inherit(heritage);
             return Some(thread);
         }
         local.silent = true;
@@ -270,14 +319,14 @@ impl Thread {
         let (stack_low, stack_high) = (process::host().stack_bounds)();
         // SAFETY: it is this thread's alone now; that of a former owner is over.
         let thread = unsafe { &mut *memory };
-        thread.serial = heritage.serial;
-        thread.parent_birth = heritage.parent_birth;
-        thread.parent_last = heritage.parent_last;
+        thread.inherit(heritage);
         (thread.depth, thread.announced, thread.announced_by_other) = (0, 0, (0, 0));
         (thread.busy, thread.ignoring, thread.farewells) = (0, 0, 0);
         (thread.stack_low, thread.stack_high) = (stack_low, stack_high);
         (thread.locks, thread.bare_count, thread.introduced) = (0, 0, 0);
-        (thread.heard, thread.met) = ([0; HEARD], [0; HEARD]);
+        (thread.silent_count, thread.unmarked_count) = (0, 0);
+        thread.behind = [0; HEARD];
+        thread.met = [0; HEARD];
         thread.be_index(index);
         thread.seen = stream::seen_before(index % COUNTERS);
         local.thread = memory;
@@ -286,16 +335,64 @@ impl Thread {
         Some(thread)
     }
 
+    /// The variable is the running thread's own, and lives as long as the thread: it has its address from now on.
+    pub fn make_known_in(&mut self, variable: &mut *mut Thread) {
+        if let Some(room) = self.known_in.iter_mut().find(|room| room.is_null()) {
+            *room = variable;
+            *variable = self;
+        }
+    }
+
+    /// How many blocks have been announced, by this thread or on its behalf.
+    pub(crate) fn announced_in_effect(&self) -> usize {
+        self.announced_on_behalf(self.announced)
+    }
+
+    /// The same, given how many it has announced itself.
+    pub(crate) fn announced_on_behalf(&self, announced: usize) -> usize {
+        // SAFETY: another thread writes it, and what it says is checked before it is believed.
+        let (entered, by_other) = unsafe { (&raw const self.announced_by_other).read_volatile() };
+        if by_other > announced && by_other <= self.depth.min(FRAMES) {
+            // SAFETY: the first `depth` frames are there.
+            let innermost = unsafe { (*self.frames.add(by_other - 1)).entered };
+            if innermost == entered {
+                return by_other;
+            }
+        }
+        announced
+    }
+
+    fn inherit(&mut self, heritage: &Heritage) {
+        self.serial = heritage.serial;
+        (self.parent_birth, self.parent_last) = (heritage.parent_birth, heritage.parent_last);
+        self.heard = heritage.heard;
+    }
+
+    /// The thread has waited for the end of another: it comes after all that the other did, and came after.
+    pub fn has_joined(&mut self, serial: u32) {
+        let estates = ESTATES.lock();
+        let estate = &estates[serial as usize % estates.len()];
+        if estate.serial != serial || estate.last == 0 {
+            return;
+        }
+        for &heard in estate.heard.iter().chain([&estate.last]) {
+            let noted = &mut self.heard[index_of(heard) % HEARD];
+            if index_of(*noted) != index_of(heard) || *noted < heard {
+                *noted = heard;
+            }
+        }
+    }
+
     fn be_index(&mut self, index: usize) {
         self.index = index as u32;
-        shadow::join_group(index);
-        self.newest = LAST_KEYS[index].load(Ordering::Relaxed).max((index as u64) << INDEX_SHIFT);
-        self.newest += STEP;
+        planes::join_group(index);
+        let first = ((index as u64) << INDEX_SHIFT) + FIRST_PERIOD * STEP;
+        self.newest = LAST_KEYS[index].load(Ordering::Relaxed).max(first) + STEP;
         self.key = self.newest;
         self.received = self.key;
         self.birth = self.key;
-        self.plane = shadow::plane(index);
-        self.write_plane = shadow::plane_of_writes(index);
+        self.plane = planes::plane(index);
+        self.write_plane = planes::plane_of_writes(index);
     }
 
     /// Another period begins.
@@ -311,16 +408,22 @@ impl Thread {
     /// The thread has received something from another: what it recorded before covers nothing any more.
     #[inline(always)]
     pub fn receive(&mut self) {
+        if self.unmarked_count > 0 {
+            handover::mark(self);
+        }
         self.new_period();
         self.received = self.key;
         self.bare_count = 0;
     }
 
-    /// All periods of an index are over: go on under another, whose memory stays unused.
+    /// All periods of an index are over: go on under one that nobody has had, and that is larger than all that were given out.
+    /// So the keys of a thread never become smaller: blocks that are open were entered earlier, and what they go back to
+    /// is older than what the thread receives here.
     #[cold]
     #[inline(never)]
     fn use_up_index(&mut self) {
-        let index = take_index();
+        handover::mark(self);
+        let index = FREE_INDEXES.lock().take_fresh();
         if index == 0 {
             // Everything is of one period from now on, which records too little, and that is counted.
             self.newest -= STEP;
@@ -328,24 +431,38 @@ impl Thread {
             stream::count_lost_thread();
             return;
         }
+        let counter = stream::counter(self.index);
+        counter.inspect(|counter| counter.store(self.seen, Ordering::Relaxed));
         self.be_index(index);
+        self.seen = stream::seen_before(index % COUNTERS);
         self.bare_count = 0;
         THREADS[index].store(self, Ordering::Release);
-        for i in 0..self.depth.min(FRAMES) {
-            // SAFETY: the first `depth` frames are there.
-            unsafe { (*self.frames.add(i)).key = self.key };
-        }
     }
 
     /// The thread is over: its index goes to another.
     pub fn end(&mut self) {
+        handover::mark(self);
         // SAFETY: the memory is this thread's.
         let local = unsafe { &mut *local() };
         local.silent = true;
         local.thread = core::ptr::null_mut();
+        for variable in &mut self.known_in {
+            let variable = core::mem::replace(variable, core::ptr::null_mut());
+            if !variable.is_null() {
+                // SAFETY: who gave it says that it lives as long as the thread, which is at its end here.
+                unsafe { *variable = core::ptr::null_mut() };
+            }
+        }
         let index = self.index as usize;
         LAST_KEYS[index].store(self.newest, Ordering::Relaxed);
+        let mut estates = ESTATES.lock();
+        let place = self.serial as usize % estates.len();
+        estates[place] = Estate { serial: self.serial, last: self.newest, heard: self.heard };
+        drop(estates);
         self.received = u64::MAX;
+        if is_nearly_used_up(self.newest) {
+            return;
+        }
         let mut indexes = FREE_INDEXES.lock();
         let count = indexes.count;
         indexes.free[count] = index as u16;
@@ -354,9 +471,9 @@ impl Thread {
 
     /// After a fork of the process: the same thread, alone, at the start of a new stream.
     pub fn start_over(&mut self) {
-        self.announced = 0;
+        (self.announced, self.unmarked_count) = (0, 0);
         self.serial = new_serial();
-        (self.parent_birth, self.parent_last) = (0, 0);
+        self.inherit(&Heritage { serial: self.serial, ..Heritage::NONE });
         self.receive();
     }
 }
@@ -384,11 +501,18 @@ fn take_index() -> usize {
         indexes.count -= 1;
         return usize::from(indexes.free[indexes.count]);
     }
-    if indexes.fresh == INDEXES {
-        return 0;
+    indexes.take_fresh()
+}
+
+impl Indexes {
+    /// An index that was never given out; 0 if there is none.
+    fn take_fresh(&mut self) -> usize {
+        if self.fresh == INDEXES {
+            return 0;
+        }
+        self.fresh += 1;
+        self.fresh - 1
     }
-    indexes.fresh += 1;
-    indexes.fresh - 1
 }
 
 /// Whether `record` is of the same thread as `key` and not of an earlier period. Indexes that share a plane
@@ -398,9 +522,15 @@ pub fn is_since(record: u64, key: u64) -> bool {
     record.wrapping_sub(key) >> INDEX_SHIFT == 0
 }
 
+/// Whether an index has had more than half of its periods: it goes to no other thread.
+fn is_nearly_used_up(key: u64) -> bool {
+    key >> (INDEX_SHIFT - 1) & 1 != 0
+}
+
 /// In a new process: nobody holds anything.
 pub fn reset_locks() {
     FREE_INDEXES.reset();
+    ESTATES.reset();
 }
 
 /// Whose a key is.

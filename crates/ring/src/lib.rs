@@ -12,7 +12,7 @@
 //!
 //! The file stands in the directory that [`DIRECTORY`] names and appears under its name,
 //! `PID.NUMBER.ring`, when its header is whole. Beside it, `PID.NUMBER.maps` is a copy of the process's
-//! memory map, renewed whenever a library is loaded.
+//! memory map; whenever a library is loaded, another is made, `PID.NUMBER.maps1` and so on, and a record says so.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -23,8 +23,11 @@ pub const DIRECTORY: &str = "ATOMVET_RING_DIRECTORY";
 /// The environment variable that, if set to anything, asks for a record of every access.
 pub const RECORD_ALL: &str = "ATOMVET_RECORD_ALL";
 
+/// The environment variable that, if set to anything, lets locks be silent from the start: for tests.
+pub const NO_PATIENCE: &str = "ATOMVET_NO_PATIENCE";
+
 /// The first word of a ring. Changes with the layout.
-pub const MAGIC: u64 = 0x3230_676e_6972_7661;
+pub const MAGIC: u64 = 0x3430_676e_6972_7661;
 
 /// How many records a ring holds: 1 MiB, a few milliseconds of the busiest programs.
 pub const CAPACITY: u64 = 1 << 15;
@@ -63,6 +66,8 @@ pub struct Header {
     pub lost_threads: AtomicU64,
     /// Joins of threads whose start was not seen.
     pub unknown_joins: AtomicU64,
+    /// Locks that changed hands while it could not be told after what.
+    pub lost_orders: AtomicU64,
     /// How many slots were reserved since the start.
     pub head: Apart,
     /// How many records were read since the start.
@@ -92,6 +97,11 @@ const _: () = assert!(size_of::<Slot>() == 32);
 
 /// The lower 48 bits of a word: addresses of programs fit.
 pub const LOW: u64 = (1 << 48) - 1;
+
+/// The size of a [`Kind::Split`] where an initialiser begins that may do nothing others see.
+pub const INITIALISES: u8 = 1;
+/// And where it ends.
+pub const INITIALISED: u8 = 2;
 
 /// How a block is identified, in the upper 16 bits of a word; the rest says which.
 #[repr(u16)]
@@ -170,6 +180,8 @@ kinds! {
     Publish,
     /// All that was made known under this address is known to the thread.
     Observe,
+    /// The same, and the thread may have waited for it.
+    Await,
     /// A stretch of memory, as long as `block` says, begins a new life.
     NewLife,
     /// Up to 16 bytes, in `place` and `block`, of the label with this hash; the last part is shorter.
@@ -181,4 +193,19 @@ kinds! {
     Object,
     /// A lock that is held exclusively is given back, whether or not it is also held shared.
     ReleaseExclusive,
+    /// A library was loaded: what was recorded from here on is in the copy of the memory map with this number.
+    Maps,
+    /// A library is gone from a stretch of memory, as long as `block` says: what comes there has other names.
+    Unloaded,
+    /// The thread's open blocks are split here, as a wait splits them. With size [`INITIALISES`] only if something else
+    /// is recorded before the thread's next one with size [`INITIALISED`], which splits them under the same condition.
+    Split,
+    /// What the thread does from here on is not done in its open blocks, until the next `Resume`. These may nest.
+    Suspend,
+    /// It is again.
+    Resume,
+    /// Whoever takes a lock that the thread gave back silently, up to this period, comes after this.
+    Mark,
+    /// The thread comes after the first mark for this period, or a later one, of the period's thread.
+    Behind,
 }

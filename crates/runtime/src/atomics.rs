@@ -47,10 +47,10 @@ fn recorded<T>(
     let stripe = shadow::stripe(address);
     stripe.lock();
     // What others have recorded goes before the operation takes effect.
-    let news = shadow::records_all() || take_over(thread, access, address, size);
+    let news = take_over(thread, access, address, size);
     let (value, kind) = operate();
     let done = if kind == Kind::Read { Access::Read } else { Access::Write };
-    if done != access && !shadow::records_all() {
+    if done != access {
         // Somebody who does not call these hooks changed the value meanwhile.
         thread.receive();
         take_over(thread, done, address, size);

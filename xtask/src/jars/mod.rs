@@ -22,7 +22,7 @@ use atomvet_jvm::{
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Jars, and folders with jars; by default where Debian's packages put them
+    /// Jars, modules of a JDK (its jmods), and folders with them; by default where Debian's packages put jars
     paths: Vec<PathBuf>,
     /// Also the JDK of this folder, with all its own classes rewritten
     #[arg(long)]
@@ -44,7 +44,7 @@ const CLASSES_PER_RUN: usize = 20_000;
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let folder = PathBuf::from("target/jars");
     fs::create_dir_all(&folder)?;
-    let mut report = Report::default();
+    let mut report = Report { mutated: options.mutate.is_some(), ..Report::default() };
     let paths = match &options.paths[..] {
         [] => vec!["/usr/share/java".into(), "/usr/share/maven-repo".into()],
         paths => paths.to_vec(),
@@ -61,6 +61,25 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     }
     report.print();
     ensure!(report.is_fine(), "the rewriter is wrong somewhere");
+    Ok(())
+}
+
+/// What is on every machine with a JDK: some thousands of its own classes as they are, and thousands of mutants.
+pub(crate) fn share() -> anyhow::Result<()> {
+    const MODULES: [&str; 6] =
+        ["java.desktop", "java.net.http", "java.xml", "jdk.compiler", "jdk.javadoc", "jdk.jshell"];
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let java = std::env::split_paths(&paths).map(|path| path.join("java")).find(|java| java.is_file());
+    let java = java.and_then(|java| java.canonicalize().ok()).context("no java in PATH")?;
+    let home = java.parent().and_then(Path::parent).context("java is not in a JDK")?;
+    let paths: Vec<PathBuf> =
+        MODULES.iter().map(|module| home.join(format!("jmods/{module}.jmod"))).collect();
+    for path in &paths {
+        ensure!(path.exists(), "{}: missing; install openjdk-17-jdk-headless", path.display());
+    }
+    for mutate in [None, Some(1), Some(2)] {
+        run(&Options { paths: paths.clone(), jdk: None, java: java.clone(), mutate, limit: None })?;
+    }
     Ok(())
 }
 
@@ -81,7 +100,7 @@ impl Plan for Everywhere {
     }
 }
 
-/// Changes bytes of method bodies, a few at a time, so that some classes are still accepted.
+/// Changes bytes, most of them in method bodies, a few at a time, so that some classes are still accepted.
 struct Mutator {
     state: u64,
 }
@@ -93,11 +112,24 @@ impl Mutator {
         (self.state >> 33) as usize % bound.max(1)
     }
 
-    /// One of some classes, because a class whose superclass is rejected is rejected as well.
-    fn mutate(&mut self, file: &mut [u8]) {
+    /// One of some classes, because a class whose superclass is rejected is rejected as well. It keeps its name, or else
+    /// the JVM would take the parent's class of that name in its place.
+    fn mutate(&mut self, file: &mut Vec<u8>) {
         if self.below(6) > 0 {
             return;
         }
+        let name_of = |file: &[u8]| {
+            let class = ClassFile::parse(file).ok()?;
+            Some(class.name().ok()?.to_vec())
+        };
+        let (before, name) = (file.clone(), name_of(file));
+        self.change(file);
+        if name_of(file) != name {
+            *file = before;
+        }
+    }
+
+    fn change(&mut self, file: &mut [u8]) {
         let Ok(class) = ClassFile::parse(file) else { return };
         let bodies = class.methods.iter().flat_map(|method| &method.attributes);
         let bodies: Vec<_> = bodies
@@ -105,7 +137,10 @@ impl Mutator {
             .map(|body| (body.offset, body.content.len()))
             .collect();
         for _ in 0..=self.below(2) {
-            if let Some(&(offset, length)) = bodies.get(self.below(bodies.len())) {
+            let whole = (0, file.len());
+            let body = bodies.get(self.below(bodies.len())).unwrap_or(&whole);
+            let (offset, length) = if self.below(4) == 0 { whole } else { *body };
+            if length > 0 {
                 let at = offset + self.below(length);
                 let byte = match self.below(3) {
                     0 => file[at].wrapping_add(1),
@@ -120,6 +155,8 @@ impl Mutator {
 
 #[derive(Default)]
 struct Report {
+    /// Methods that cannot be rewritten are many then, and of no interest.
+    mutated: bool,
     jars: usize,
     classes: usize,
     unreadable: BTreeMap<String, usize>,
@@ -165,6 +202,7 @@ impl Report {
                     self.not_the_same.push(format!("{name}, taken apart"));
                 }
             }
+            Err(_) if self.mutated => {}
             Err(error) => self.errors.push(format!("{name}: {error}")),
         }
         let options = Hooks { hook_class, order: Order::Around };
@@ -192,6 +230,8 @@ impl Report {
                 }
                 Some((name, rewritten.bytes))
             }
+            // What the agent cannot rewrite stays as it is.
+            Err(_) if self.mutated => Some((name, None)),
             Err(error) => {
                 self.errors.push(format!("{name}: {error}"));
                 None
@@ -217,9 +257,10 @@ impl Report {
             self.classes_rewritten, self.methods
         );
         println!("  in {:.1} µs per class", self.time.as_secs_f64() * 1e6 / self.classes.max(1) as f64);
+        let examples = if self.mutated { 0 } else { 20 };
         for (why, methods) in &self.left_alone {
             println!("  left alone: {} methods: {why}", methods.len());
-            methods.iter().take(20).for_each(|method| println!("    {method}"));
+            methods.iter().take(examples).for_each(|method| println!("    {method}"));
         }
         println!("linked by the JVM after rewriting: {} classes", self.linked);
         self.notes.iter().for_each(|(note, count)| println!("  {note}: {count} classes"));
@@ -243,7 +284,7 @@ fn find_jars(path: &Path, jars: &mut BTreeSet<PathBuf>) -> anyhow::Result<()> {
         for entry in fs::read_dir(path)? {
             find_jars(&entry?.path(), jars)?;
         }
-    } else if path.extension() == Some(OsStr::new("jar")) {
+    } else if path.extension().is_some_and(|ending| ending == "jar" || ending == "jmod") {
         // Debian's packages have several names for one file, some of which lead nowhere.
         jars.extend(path.canonicalize().ok());
     }
@@ -251,7 +292,9 @@ fn find_jars(path: &Path, jars: &mut BTreeSet<PathBuf>) -> anyhow::Result<()> {
 }
 
 fn check_jars(jars: &[PathBuf], folder: &Path, options: &Options, report: &mut Report) -> anyhow::Result<()> {
-    let list: Vec<String> = jars.iter().map(|jar| jar.display().to_string()).collect();
+    let is_module = |jar: &Path| jar.extension() == Some(OsStr::new("jmod"));
+    let list: Vec<String> =
+        jars.iter().filter(|jar| !is_module(jar)).map(|jar| jar.display().to_string()).collect();
     fs::write(folder.join("jars.txt"), list.join("\n"))?;
     for source in [("Link.java", include_str!("Link.java").to_owned()), ("Hooks.java", hooks_of("atomvet"))] {
         fs::write(folder.join(source.0), source.1)?;
@@ -269,13 +312,17 @@ fn check_jars(jars: &[PathBuf], folder: &Path, options: &Options, report: &mut R
         report.jars += 1;
         let mut pairs = Vec::new();
         let mut count = 0;
-        let read = zip::classes(&fs::read(jar)?, |path, mut file| {
+        let bytes = fs::read(jar)?;
+        // A module is a jar behind four bytes, with its classes in a folder.
+        let (bytes, root) =
+            if is_module(jar) { (bytes.get(4..).unwrap_or_default(), "classes/") } else { (&bytes[..], "") };
+        let read = zip::classes(bytes, |path, mut file| {
             if let Some(mutator) = &mut mutator {
                 mutator.mutate(&mut file);
             }
             if let Some((name, rewritten)) = report.class(&file, "atomvet/Hooks", &mut plan) {
                 // Other versions of classes, for other JDKs, and modules are read and rewritten but not linked.
-                if path.strip_suffix(".class") == Some(&name) {
+                if path.strip_prefix(root).and_then(|path| path.strip_suffix(".class")) == Some(&name) {
                     count += 1;
                     put_pair(&mut pairs, &name, &file, rewritten.as_deref().unwrap_or_default());
                 }
@@ -389,7 +436,8 @@ fn put_pair(pairs: &mut Vec<u8>, name: &str, before: &[u8], after: &[u8]) {
     }
 }
 
-fn find_classes(path: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+/// The class files below a folder.
+pub(crate) fn find_classes(path: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     if path.is_dir() {
         for entry in fs::read_dir(path)? {
             find_classes(&entry?.path(), files)?;

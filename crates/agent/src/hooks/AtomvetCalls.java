@@ -22,6 +22,8 @@ public final class AtomvetCalls {
     private static final int OF_PROGRAM = 1 << 8;
     private static final int SYNCHRONIZED = 1 << 9;
     private static final int MONITORED = 1 << 10;
+    private static final int BY_HANDLE = 1 << 11;
+    private static final int BY_OFFSET = 1 << 12;
     private static final int NAME_SHIFT = 16;
 
     // Actions: the same numbers as in juc.rs.
@@ -103,27 +105,31 @@ public final class AtomvetCalls {
         final Call outer;
         final Object object;
         final Object argument;
-        final int number;
+        final long number;
         final int site;
         /** Where the program made it, or else the site itself. */
         final int place;
         final int action;
+        /** How the variable is told: BY_HANDLE, BY_OFFSET, or by the action alone. */
+        final int how;
         /** Calls of the same method inside of this one that do not count. */
         int skipped;
-        /** The variable, and whether its access has yet to be recorded. */
+        /** The variable, its size, and whether its access has yet to be recorded. */
         long address;
+        int size = 8;
         boolean pending;
         /** The map was changed inside of this call. */
         boolean changed;
 
-        Call(Call outer, Object object, Object argument, int number, int site, int place, int action) {
+        Call(Call outer, Object object, Object argument, long number, int site, int place, int word) {
             this.outer = outer;
             this.object = object;
             this.argument = argument;
             this.number = number;
             this.site = site;
             this.place = place;
-            this.action = action;
+            this.action = word & ACTION;
+            this.how = word & (BY_HANDLE | BY_OFFSET);
         }
     }
 
@@ -139,14 +145,20 @@ public final class AtomvetCalls {
         enter(object, null, number, site);
     }
 
-    private static void enter(Object object, Object argument, int number, int site) {
+    public static void enterCall(Object object, Object argument, long number, int site) {
+        enter(object, argument, number, site);
+    }
+
+    private static void enter(Object object, Object argument, long number, int site) {
         AtomvetHooks.T t = AtomvetHooks.t();
         if (t == null) {
             return;
         }
         int word = (int) AtomvetHooks.site(site);
         int place = t.calling;
-        boolean fits = place != 0 && (int) AtomvetHooks.site(place) >>> NAME_SHIFT == word >>> NAME_SHIFT;
+        // The JVM links a call of a handle with the help of maps, which have methods of the same names.
+        int differs = place == 0 ? -1 : (int) AtomvetHooks.site(place) ^ word;
+        boolean fits = differs >>> NAME_SHIFT == 0 && (differs & (BY_HANDLE | BY_OFFSET)) == 0;
         Call call = t.call;
         if (!fits && (word & OF_PROGRAM) != 0 || t.busy) {
             if (call != null) {
@@ -168,7 +180,7 @@ public final class AtomvetCalls {
             place = site;
         }
         AtomvetHooks.finish(t);
-        call = new Call(call, object, argument, number, site, place, word & ACTION);
+        call = new Call(call, object, argument, number, site, place, word);
         t.call = call;
         t.busy = true;
         try {
@@ -465,7 +477,7 @@ public final class AtomvetCalls {
                 break;
         }
         AtomvetHooks.tellBlocks(t);
-        access(what, call.address, call.place);
+        access(what, call.address, call.size, call.place);
     }
 
     /** The variable that a call is about; 0 if it is this thread's own. */
@@ -474,6 +486,12 @@ public final class AtomvetCalls {
         if (object == null) {
             return 0;
         }
+        if (call.how == BY_HANDLE) {
+            return byHandle(t, call);
+        }
+        if (call.how == BY_OFFSET) {
+            return byOffset(t, call, call.argument, call.number);
+        }
         int action = call.action;
         if (action >= READ_ELEMENT && action <= ADD_ELEMENT) {
             // The array inside, whose elements have addresses already.
@@ -481,7 +499,7 @@ public final class AtomvetCalls {
             if (array == null || call.number < 0) {
                 return 0;
             }
-            return AtomvetObjects.share(t, array) + AtomvetHooks.HEADER + ((long) call.number << 3);
+            return AtomvetObjects.share(t, array) + AtomvetHooks.HEADER + (call.number << 3);
         }
         if (action >= READ_FIELD) {
             // The same variable as for the program's own accesses; see resolve() of AtomvetHooks.
@@ -502,6 +520,55 @@ public final class AtomvetCalls {
             return base;
         }
         return call.argument == null ? 0 : Keys.of(object, base, call.argument);
+    }
+
+    /** What a handle is for: a field of the argument, a static field, or an element of the argument. */
+    private static long byHandle(AtomvetHooks.T t, Call call) {
+        Object handle = call.object;
+        // From JDK 22 on, one that was made before its class was initialised has the other one in it.
+        Object target = reference(handle, "target");
+        if (target != null) {
+            handle = target;
+        }
+        long where = Fields.find(handle.getClass(), "fieldOffset");
+        if (where == 0) {
+            return element(t, call, call.argument, call.number);
+        }
+        Object base = reference(handle, "base");
+        return byOffset(t, call, base != null ? base : call.argument, U.getLong(handle, where));
+    }
+
+    /** What is at an offset in an object; static fields are in their class. */
+    private static long byOffset(AtomvetHooks.T t, Call call, Object o, long offset) {
+        if (o == null) {
+            return 0;
+        }
+        Class<?> type = o.getClass();
+        if (type.isArray()) {
+            return element(t, call, o, (offset - U.arrayBaseOffset(type)) / U.arrayIndexScale(type));
+        }
+        AtomvetFields field = AtomvetFields.find(t, o instanceof Class ? (Class<?>) o : type, offset, o instanceof Class);
+        call.size = field.size;
+        if (field.size == 0 || field.isStatic) {
+            return field.address;
+        }
+        return AtomvetObjects.share(t, o) + 2 * offset;
+    }
+
+    /** The same variable as for the program's own accesses; see readElement() of AtomvetHooks. */
+    private static long element(AtomvetHooks.T t, Call call, Object array, long index) {
+        if (array == null || index < 0 || index >= java.lang.reflect.Array.getLength(array)) {
+            return 0;
+        }
+        int shift = 3;
+        if (array instanceof byte[] || array instanceof boolean[]) {
+            shift = 0;
+        } else if (array instanceof char[] || array instanceof short[]) {
+            shift = 1;
+        }
+        call.size = 1 << shift;
+        long base = AtomvetObjects.baseUnlessOwn(t, array);
+        return base == 0 ? 0 : base + AtomvetHooks.HEADER + (index << shift);
     }
 
     /** Variables for entries of maps: one for each map and hash code. */
@@ -656,6 +723,6 @@ public final class AtomvetCalls {
     private static native void record(int what, long operand, int site);
     private static native void permits(long base, int number);
     private static native long hold(long address);
-    private static native void access(int what, long address, int site);
+    private static native void access(int what, long address, int size, int site);
     private static native int describeKey(Class<?> map, String key);
 }

@@ -995,9 +995,20 @@ public final class AtomvetHooks {
                 tellBlocks(t);
                 join(keyOf(thread), site);
             }
+        } else if (kind == INITIALISE) {
+            initialises(t, site, way == ENTERS ? 0 : 1);
         }
     }
 
+    /** Blocks that are open are not the initialiser's; without any there is nothing to tell. */
+    private static void initialises(T t, int site, int isOver) {
+        if (t.depth > 0) {
+            tellBlocks(t);
+            initialises(isOver, site);
+        }
+    }
+
+    private static final long INITIALISE = 3;
     private static final long FORK = 1;
     private static final long JOIN = 2;
 
@@ -1039,6 +1050,8 @@ public final class AtomvetHooks {
         synchronise(-1, 0, 0);
         fork(-1, null, 0);
         join(-1, 0);
+        initialises(0, 0);
+        initialises(1, 0);
         announce(0, 0, 0);
         fieldOf(0);
         loaderOf(0);
@@ -1060,6 +1073,7 @@ public final class AtomvetHooks {
     private static native void synchronise(int what, long base, int site);
     private static native void fork(long thread, String name, int site);
     private static native void join(long thread, int site);
+    private static native void initialises(int isOver, int site);
     static native int describe(Class<?> type, int parent);
     static native String[] fields(Class<?> type);
     static native void announce(long base, int type, int isClass);

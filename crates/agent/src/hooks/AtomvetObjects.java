@@ -494,6 +494,45 @@ final class AtomvetObjects {
         return setSite(site, -1);
     }
 
+    // For AtomvetFields.
+
+    /** Names the field of a class's objects at an offset; its bytes, or 0 if it is final or there is none. */
+    static int field(Class<?> type, long offset) {
+        for (About about = About.ALL.get(type); about != null; about = about.parent) {
+            for (int i = 0; i < about.fields.length; i += 3) {
+                int modifiers = Integer.parseInt(about.fields[i + 2]);
+                if ((modifiers & 8) == 0 && AtomvetHooks.offset(about.type, about.fields[i]) == offset) {
+                    AtomvetHooks.named(about.number, 2 * offset, about.fields[i], 0);
+                    return (modifiers & 0x10) != 0 ? 0 : bytes(about.fields[i + 1]);
+                }
+            }
+        }
+        return 0;
+    }
+
+    /** Names the static field at an offset; its address, or 0 if it is final or there is none. */
+    static long staticField(AtomvetHooks.T t, Class<?> type, long offset) {
+        About about = About.ALL.get(type);
+        for (int i = 0; i < about.fields.length && i / 3 < 1024; i += 3) {
+            int modifiers = Integer.parseInt(about.fields[i + 2]);
+            if ((modifiers & 8) != 0 && (modifiers & 0x10) == 0 && staticOffset(type, about.fields[i]) == offset) {
+                long displacement = 16 + 8L * (i / 3);
+                AtomvetHooks.named(about.number, displacement, about.fields[i], 1);
+                return share(t, type) + displacement;
+            }
+        }
+        return 0;
+    }
+
+    private static long staticOffset(Class<?> type, String field) {
+        try {
+            return U.staticFieldOffset(type.getDeclaredField(field));
+        } catch (Throwable none) {
+            // Types of fields may be missing.
+            return 0;
+        }
+    }
+
     private static long setSite(int site, long place) {
         U.putLong(AtomvetHooks.SITES + ((long) site << 3), place);
         return place;

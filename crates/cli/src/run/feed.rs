@@ -21,6 +21,7 @@ use atomvet_trace::{Error, ErrorKind, Event, EventId, Names, Op, Place};
 
 use atomvet_ring::CAPACITY;
 
+use super::directory::is_over;
 use super::ring::{Program, Ring};
 use super::translate::{Seen, Translator};
 use crate::spool::Live;
@@ -48,12 +49,16 @@ pub(crate) struct Summary {
     pub(crate) lost_in_handlers: u64,
     /// Threads that could not be recorded.
     pub(crate) lost_threads: u64,
+    /// Locks that changed hands while it was not known any more after what.
+    pub(crate) lost_orders: u64,
     /// Joins of threads whose start was not seen.
     pub(crate) unknown_joins: u64,
     /// Repairs of the discipline.
     pub(crate) repairs: u64,
     /// Files of the user's that call no hooks.
     pub(crate) not_instrumented: Vec<String>,
+    /// Why a JVM's agent could not begin.
+    pub(crate) failure: Option<String>,
     /// The program went on when we stopped listening.
     pub(crate) cut_off: bool,
 }
@@ -152,9 +157,11 @@ impl Feed {
             accesses: self.ring.seen(),
             lost_in_handlers: header.lost_in_handlers.load(Ordering::Relaxed),
             lost_threads: header.lost_threads.load(Ordering::Relaxed),
+            lost_orders: header.lost_orders.load(Ordering::Relaxed) + self.translator.seen.lost_orders,
             unknown_joins: header.unknown_joins.load(Ordering::Relaxed),
             repairs: self.wellformed.repairs,
             not_instrumented: self.translator.symbols.not_instrumented(),
+            failure: self.translator.symbols.failure(),
             cut_off,
         };
         // Who wants to know waits for it; if nobody does, it is not needed.
@@ -210,11 +217,7 @@ impl Drop for Feed {
 
 /// Whether the program has ended, or has executed another.
 fn has_ended(ring: &Ring) -> bool {
-    let process = ring.header().program.load(Ordering::Relaxed);
-    let state = std::fs::read_to_string(format!("/proc/{process}/stat"));
-    // `PID (NAME) STATE …`, and a name may have anything in it.
-    let state = state.as_deref().ok().and_then(|stat| stat.rsplit(") ").next()?.chars().next());
-    if matches!(state, None | Some('Z' | 'X')) {
+    if is_over(ring.header().program.load(Ordering::Relaxed)) {
         return true;
     }
     let name = ring.path().file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();

@@ -7,12 +7,13 @@ use anyhow::{Context, ensure};
 use xxhash_rust::xxh3::xxh3_64;
 
 static RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libtsan.so.2"));
+static HOOKS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hooks.o"));
 static AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libatomvet_agent.so"));
 static HEADER: &[u8] = include_bytes!("../../../../include/atomvet.h");
 
 /// Where the runtime and its header are.
 pub(crate) struct Library {
-    /// The directory with `libtsan.so.2`, `libtsan.so`, `libatomvet_agent.so` and `atomvet.h`.
+    /// The directory with `libtsan.so.2`, `libtsan.so`, `hooks.o`, `libatomvet_agent.so` and `atomvet.h`.
     pub(crate) directory: PathBuf,
 }
 
@@ -23,8 +24,9 @@ impl Library {
             !RUNTIME.is_empty(),
             "programs can be run on Linux for x86-64 only; traces can be checked here"
         );
-        let version =
-            [AGENT, HEADER, RUNTIME].iter().fold(0, |hash: u64, file| hash.rotate_left(1) ^ xxh3_64(file));
+        let version = [AGENT, HEADER, HOOKS, RUNTIME]
+            .iter()
+            .fold(0, |hash: u64, file| hash.rotate_left(1) ^ xxh3_64(file));
         let version = format!("{version:016x}");
         let mut problem = None;
         for root in roots() {
@@ -65,8 +67,12 @@ fn roots() -> impl Iterator<Item = PathBuf> {
 }
 
 fn unpack_below(directory: &Path) -> anyhow::Result<Library> {
-    let files: [(&str, &[u8]); 3] =
-        [("libtsan.so.2", RUNTIME), ("libatomvet_agent.so", AGENT), ("atomvet.h", HEADER)];
+    let files: [(&str, &[u8]); 4] = [
+        ("libtsan.so.2", RUNTIME),
+        ("hooks.o", HOOKS),
+        ("libatomvet_agent.so", AGENT),
+        ("atomvet.h", HEADER),
+    ];
     fs::create_dir_all(directory)?;
     for (name, bytes) in files {
         let file = directory.join(name);

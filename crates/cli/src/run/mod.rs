@@ -9,6 +9,7 @@
 //! this process, the program goes on. Every process that the program starts has a ring of its own and is
 //! judged by itself.
 
+mod directory;
 mod feed;
 mod jvm;
 pub(crate) mod library;
@@ -36,6 +37,7 @@ use atomvet_report::Format;
 use atomvet_trace::Error;
 use atomvet_trace::wellformed::Discipline;
 
+use self::directory::Directory;
 use self::feed::{Feed, Summary};
 use self::library::Library;
 use self::ring::Ring;
@@ -128,7 +130,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let renderings =
         Renderings::open(&args.format, &args.destination, &configuration, &inputs, Voice::Error)?;
     let library = Library::unpack()?;
-    let rings = ring_directory()?;
+    let rings = Directory::new()?;
     interrupt::put_off();
     let mut child = start(args, &library, rings.path())?;
     let options = Options {
@@ -146,36 +148,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let (watched, ended) = watch(&mut child, rings.path(), args, &options, spec.as_ref())?;
     let told = report::Told { spec: spec.as_deref(), configuration: &configuration };
     report::report(args, &watched, ended, told, renderings)
-}
-
-/// A directory for rings, in memory if there is such a place.
-fn ring_directory() -> anyhow::Result<tempfile::TempDir> {
-    let mut builder = tempfile::Builder::new();
-    // Programs look here for who reads the rings, to go on alone when that is no more.
-    let prefix = format!("atomvet-{}-", std::process::id());
-    builder.prefix(&prefix);
-    let in_memory = Path::new("/dev/shm");
-    if let Ok(directory) = builder.tempdir_in(in_memory)
-        && has_room(directory.path())
-    {
-        return Ok(directory);
-    }
-    builder.tempdir().context("cannot make a temporary directory; set TMPDIR to one that can be written")
-}
-
-/// Whether a few rings fit there: a file system in memory may be very small.
-fn has_room(directory: &Path) -> bool {
-    use std::os::unix::ffi::OsStrExt;
-    let Ok(path) = std::ffi::CString::new(directory.as_os_str().as_bytes()) else { return false };
-    let mut figures = std::mem::MaybeUninit::<libc::statvfs>::zeroed();
-    // SAFETY: the path ends with a zero; the figures are plain numbers, which the call writes.
-    let figures = unsafe {
-        if libc::statvfs(path.as_ptr(), figures.as_mut_ptr()) != 0 {
-            return false;
-        }
-        figures.assume_init()
-    };
-    figures.f_bavail.saturating_mul(figures.f_frsize) >= 8 * atomvet_ring::FILE_BYTES as u64
 }
 
 fn start(args: &Args, library: &Library, rings: &Path) -> anyhow::Result<Child> {

@@ -57,14 +57,20 @@ pub(crate) fn report(
             }
         }
     }
+    if watched.iter().any(|process| process.summary.failure.is_some()) {
+        // Why, the agent has said.
+        worst = Status::BadInput;
+    }
     if watched.is_empty() {
-        worst = Status::NothingObserved;
-        let why = if java::is_launcher(&args.program[0]) {
-            "the agent was not loaded; what the JVM says to that stands above".to_owned()
+        if java::is_launcher(&args.program[0]) {
+            worst = Status::BadInput;
+            say::error(format!(
+                "{program}: nothing was observed: the agent was not loaded; what the JVM says to that stands above"
+            ));
         } else {
-            why_silent(&args.program[0])
-        };
-        say::note(format!("{program}: nothing was observed: {why}"));
+            worst = Status::NothingObserved;
+            say::note(format!("{program}: nothing was observed: {}", why_silent(&args.program[0])));
+        }
     }
     let set_aside = count.finish(&configuration.known, &configuration.idioms);
     set_aside.iter().for_each(aside::say_unused);
@@ -127,6 +133,7 @@ fn program_entry(process: &Watched, ended: ExitStatus) -> Value {
         "unknown_joins": summary.unknown_joins,
         "lost_in_handlers": summary.lost_in_handlers,
         "lost_threads": summary.lost_threads,
+        "lost_orders": summary.lost_orders,
         "not_instrumented": summary.not_instrumented,
         "cut_off": summary.cut_off,
     })

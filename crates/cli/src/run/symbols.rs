@@ -97,6 +97,28 @@ impl Meaning {
         }
     }
 
+    /// From here on, addresses mean what the copy of the memory map with this number says.
+    pub(crate) fn renewed(&mut self, copy: u64) {
+        if let Some(symbols) = self.native() {
+            symbols.read_copy(copy);
+        }
+    }
+
+    /// No library is at these addresses any more.
+    pub(crate) fn unloaded(&mut self, start: u64, end: u64) {
+        if let Some(symbols) = self.native() {
+            symbols.unmap(start, end);
+        }
+    }
+
+    /// Why nothing could be recorded, if that is so.
+    pub(crate) fn failure(&mut self) -> Option<String> {
+        match (self.decide(), self) {
+            (_, Meaning::Jvm(names)) => names.failure(),
+            _ => None,
+        }
+    }
+
     /// What of the program was not instrumented.
     pub(crate) fn not_instrumented(&mut self) -> Vec<String> {
         match (self.decide(), self) {
@@ -124,6 +146,15 @@ struct Mapped {
     end: u64,
     offset: u64,
     module: usize,
+}
+
+/// What becomes of stretches that were mapped before, where a memory map says something else.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stale {
+    /// They are no longer.
+    Replaced,
+    /// They are what the records mean.
+    Kept,
 }
 
 struct Module {
@@ -183,23 +214,52 @@ impl Symbols {
     pub(crate) fn new(process: u32, copy: PathBuf) -> Symbols {
         let here = std::env::current_dir().ok();
         let mut symbols = Symbols { process, copy, mapped: BTreeMap::new(), modules: Vec::new(), here };
-        symbols.renew();
+        symbols.read_copy(0);
         symbols
     }
 
-    /// Looks for what was mapped since.
-    fn renew(&mut self) {
-        for map in [self.copy.clone(), PathBuf::from(format!("/proc/{}/maps", self.process))] {
-            // The process may have ended, and the copy may not be there yet.
-            let Ok(text) = std::fs::read_to_string(map) else { continue };
-            for line in text.lines() {
-                self.add(line);
-            }
+    /// Reads a copy of the memory map that the process has made when it loaded a library.
+    fn read_copy(&mut self, number: u64) {
+        let copy = match number {
+            0 => self.copy.clone(),
+            _ => self.copy.with_extension(format!("maps{number}")),
+        };
+        self.read(&copy, Stale::Replaced);
+        if number > 0 {
+            // It is not needed again, and a program may load libraries for ever. Should it stay, it goes with its directory.
+            let _ = std::fs::remove_file(copy);
         }
     }
 
+    /// Looks for what was mapped unnoticed, by libraries that call no hooks. The program is ahead of its records: what they know
+    /// of may have made room for other libraries already.
+    fn look_again(&mut self) {
+        self.read(&PathBuf::from(format!("/proc/{}/maps", self.process)), Stale::Kept);
+    }
+
+    fn read(&mut self, map: &Path, stale: Stale) {
+        // The process may have ended.
+        let text = std::fs::read_to_string(map).unwrap_or_default();
+        for line in text.lines() {
+            self.add(line, stale);
+        }
+    }
+
+    /// What was mapped between two addresses no longer is.
+    fn unmap(&mut self, start: u64, end: u64) {
+        while let Some(mapped) = self.overlapping(start, end) {
+            self.mapped.remove(&mapped);
+        }
+    }
+
+    /// The start of a mapped stretch that has addresses between two.
+    fn overlapping(&self, start: u64, end: u64) -> Option<u64> {
+        let (last, mapped) = self.mapped.range(..end).next_back()?;
+        (mapped.end > start).then_some(*last)
+    }
+
     /// One line of a memory map: `start-end rights offset device inode path`.
-    fn add(&mut self, line: &str) -> Option<()> {
+    fn add(&mut self, line: &str, stale: Stale) -> Option<()> {
         let mut fields = line.split_ascii_whitespace();
         let (start, end) = fields.next()?.split_once('-')?;
         let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
@@ -217,6 +277,11 @@ impl Symbols {
                 self.modules.len() - 1
             }
         };
+        match stale {
+            Stale::Replaced => self.unmap(start, end),
+            Stale::Kept if self.overlapping(start, end).is_some() => return None,
+            Stale::Kept => {}
+        }
         self.mapped.insert(start, Mapped { end, offset, module });
         Some(())
     }
@@ -228,7 +293,7 @@ impl Symbols {
             (address < mapped.end).then(|| (mapped.module, address - start + mapped.offset))
         };
         let (module, in_file) = found(self).or_else(|| {
-            self.renew();
+            self.look_again();
             found(self)
         })?;
         Some((module, self.modules[module].virtual_address(in_file)))
@@ -491,6 +556,9 @@ fn demangle(name: &str) -> String {
     if let Ok(rust) = rustc_demangle::try_demangle(name) {
         return format!("{rust:#}");
     }
+    if is_outlined(name) {
+        return name.to_owned();
+    }
     if !name.starts_with("_Z") {
         // What the compiler made of a function, by cloning or splitting it, is still that function.
         return name.split('.').next().filter(|start| !start.is_empty()).unwrap_or(name).to_owned();
@@ -499,12 +567,27 @@ fn demangle(name: &str) -> String {
     cpp_demangle::Symbol::new(name)
         .ok()
         .and_then(|symbol| symbol.demangle_with_options(&options).ok())
-        .unwrap_or_else(|| name.to_owned())
+        .map_or_else(|| name.to_owned(), without_tags)
+}
+
+/// Without the marks of versions of the ABI, `name[abi:cxx11]`, which no source has and not all compilers write.
+fn without_tags(mut name: String) -> String {
+    while let Some(start) = name.find("[abi:")
+        && let Some(length) = name[start..].find(']')
+    {
+        name.replace_range(start..=start + length, "");
+    }
+    name
 }
 
 /// Functions that nobody wrote.
 fn is_generated(name: &str) -> bool {
-    name.starts_with("_GLOBAL__") || name.starts_with("__static_initialization") || name.contains("_omp_fn")
+    name.starts_with("_GLOBAL__") || name.starts_with("__static_initialization") || is_outlined(name)
+}
+
+/// What gcc makes of the body of a parallel region: `main._omp_fn.0`.
+pub(crate) fn is_outlined(name: &str) -> bool {
+    name.contains("_omp_fn")
 }
 
 /// Code that comes with the system.

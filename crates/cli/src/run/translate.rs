@@ -6,20 +6,24 @@
 //! | read, write, updates | the same, once per variable that the bytes make up |
 //! | lock, wait, barrier, fork, join | the same |
 //! | post, take | the n-th take reads a variable that the n-th post wrote: it comes after that post and nothing else. A take also is an arrival at a barrier of its own, so that it splits blocks like every wait |
-//! | publish, observe | an observer reads what each publisher wrote last; every publication is a new life of its variable, so that nothing comes before it |
+//! | publish, observe | an observer reads what each publisher wrote last, once; every publication is a new life of its variable, so that nothing comes before it |
+//! | await | the same, and if there was anything to read, blocks are split before: the thread has waited for others, or would have |
+//! | suspend, resume | the ends of all open blocks, and their begins again |
 //! | new life | `alloc` of all variables in that memory; locks there are new ones |
+//! | maps, unloaded | none: libraries come and go, and with them what addresses mean |
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use atomvet_ring::{Block, Kind, LOW};
+use atomvet_ring::{Block, INITIALISED, INITIALISES, Kind, LOW};
+use atomvet_trace::names::{Id, Table};
 use atomvet_trace::{
     BarrierId, Event, LockId, Mode, Names, Op, RegionId, SiteId, ThreadId, UpdateKind, VarId,
 };
 use rustc_hash::FxHashMap;
 
 use super::ring::{Record, flavour};
-use super::symbols::{Meaning, Owner};
+use super::symbols::{Meaning, Owner, is_outlined};
 use super::variables::Variables;
 use crate::spec::{self, Meant, Spec};
 
@@ -37,6 +41,8 @@ pub(crate) struct Translator {
     used: Vec<Use>,
     /// Per serial number.
     threads: Vec<Thread>,
+    /// The sum of their idle initialisers.
+    idle_initialisers: u32,
     /// Per block word of a record.
     blocks: FxHashMap<u64, Known>,
     /// The last of them that had a place in this table.
@@ -53,12 +59,14 @@ pub(crate) struct Translator {
     locks: BTreeMap<u64, LockId>,
     /// Those used lately, by address.
     recent_locks: Box<[(u64, LockId); RECENT]>,
-    /// How many locks there were at an address before.
-    former_locks: HashMap<u64, u32>,
     barriers: BTreeMap<u64, BarrierId>,
+    /// How many locks and barriers there were at an address.
+    lives: HashMap<u64, u32>,
     semaphores: BTreeMap<u64, Semaphore>,
+    /// Per index of a thread in the filter, its marks.
+    marks: FxHashMap<u64, Marks>,
     /// Per address, what each thread last published there.
-    published: BTreeMap<u64, Vec<(ThreadId, VarId)>>,
+    published: BTreeMap<u64, Vec<Publication>>,
     /// A JVM's program may publish the result of each of its tasks: those addresses, the oldest first.
     publications: VecDeque<u64>,
     /// Variables that nobody will read again.
@@ -78,6 +86,8 @@ pub(crate) struct Seen {
     pub(crate) splits: u64,
     /// Atomic updates of a commuting kind.
     pub(crate) commuting: u64,
+    /// Locks that were taken so long after they had been given back that it is not known any more after what.
+    pub(crate) lost_orders: u64,
 }
 
 #[derive(Default)]
@@ -89,6 +99,17 @@ struct Thread {
     user_functions: usize,
     /// The barrier that only this thread arrives at.
     own_barrier: Option<BarrierId>,
+    /// Initialisers of classes that it is in and has done nothing in yet.
+    idle_initialisers: u32,
+}
+
+/// Marks of the threads of one index.
+#[derive(Default)]
+struct Marks {
+    /// For which periods, and what was written then.
+    kept: VecDeque<(u64, VarId)>,
+    /// The last period of those that were forgotten.
+    forgotten: u64,
 }
 
 /// How a variable was accessed.
@@ -104,8 +125,18 @@ enum Use {
 
 #[derive(Clone, Copy)]
 struct Frame {
-    is_block: bool,
+    /// It is a block to the checkers, and this is how it begins.
+    block: Option<(RegionId, SiteId)>,
+    /// It is suspended, by so many of the thread's suspensions.
+    suspended_by: u32,
     is_user_function: bool,
+}
+
+impl Frame {
+    /// Whether what happens now is in it.
+    fn is_judged(&self) -> bool {
+        self.block.is_some() && self.suspended_by == 0
+    }
 }
 
 /// What a block word means.
@@ -113,6 +144,8 @@ struct Frame {
 enum Known {
     /// Never a block.
     System,
+    /// Nor is this, what a compiler makes of the body of a parallel region; but it is the user's code.
+    Outlined,
     /// `main`: a block only where a specification says so.
     Main(RegionId, SiteId, Meant),
     /// A function of the user's.
@@ -145,11 +178,26 @@ fn recent(word: u64, shift: u32) -> usize {
 const NO_SITE: Site = Site { site: SiteId::NONE, reads_are_hints: false, is_alone: false };
 const NO_LOCK: (u64, LockId) = (u64::MAX, LockId(0));
 
+/// What a thread has made known.
+struct Publication {
+    by: ThreadId,
+    /// What those who come to know it read.
+    variable: VarId,
+    /// They, without repetition.
+    known_to: Vec<ThreadId>,
+}
+
 #[derive(Default)]
 struct Semaphore {
     /// Counts that were there from the start.
     initial: u64,
     posts: VecDeque<VarId>,
+}
+
+impl Publication {
+    fn is_news_to(&self, thread: ThreadId) -> bool {
+        self.by != thread && !self.known_to.contains(&thread)
+    }
 }
 
 impl Translator {
@@ -163,6 +211,7 @@ impl Translator {
             not_data: Vec::new(),
             used: Vec::new(),
             threads: Vec::new(),
+            idle_initialisers: 0,
             blocks: FxHashMap::default(),
             recent_blocks: Box::new([(0, Known::System); RECENT]),
             places: FxHashMap::default(),
@@ -172,9 +221,10 @@ impl Translator {
             shared: FxHashMap::default(),
             locks: BTreeMap::new(),
             recent_locks: Box::new([NO_LOCK; RECENT]),
-            former_locks: HashMap::new(),
             barriers: BTreeMap::new(),
+            lives: HashMap::new(),
             semaphores: BTreeMap::new(),
+            marks: FxHashMap::default(),
             published: BTreeMap::new(),
             publications: VecDeque::new(),
             spare: Vec::new(),
@@ -189,6 +239,8 @@ impl Translator {
         match record.kind {
             Kind::Label => return self.label(record),
             Kind::NewLife => return self.new_life(record, events),
+            Kind::Maps => return self.symbols.renewed(record.operand),
+            Kind::Unloaded => return self.unloaded(record, events),
             Kind::Object => {
                 if let Some(names) = self.symbols.jvm() {
                     names.object(record.operand, record.block);
@@ -235,7 +287,7 @@ impl Translator {
         let state = &mut self.threads[serial as usize];
         let Some(frame) = state.open.pop() else { return };
         state.user_functions -= usize::from(frame.is_user_function);
-        if frame.is_block {
+        if frame.is_judged() {
             events.push(Event { thread, op: Op::End, site: SiteId::NONE });
         }
     }
@@ -248,6 +300,7 @@ impl Translator {
         let is_outermost = self.threads[record.thread as usize].user_functions == 0;
         let (region, site, meant, counts, is_user_function) = match known {
             Known::System => (RegionId::NONE, SiteId::NONE, Meant::Unsaid, false, false),
+            Known::Outlined => (RegionId::NONE, SiteId::NONE, Meant::Unsaid, false, true),
             Known::Label(region) => {
                 let site = self.site(record.address()).site;
                 (region, site, self.meant(region, site, None), true, false)
@@ -268,9 +321,10 @@ impl Translator {
         };
         let state = &mut self.threads[record.thread as usize];
         // Blocks whose announcement was overtaken by what another thread said on behalf of this one: their ends count.
-        let nothing = Frame { is_block: false, is_user_function: false };
+        let nothing = Frame { block: None, suspended_by: 0, is_user_function: false };
         state.open.resize(record.depth().max(state.open.len()), nothing);
-        state.open.push(Frame { is_block, is_user_function });
+        let block = is_block.then_some((region, site));
+        state.open.push(Frame { block, suspended_by: 0, is_user_function });
         state.user_functions += usize::from(is_user_function);
         if is_block {
             events.push(Event { thread, op: Op::Begin(region), site });
@@ -321,6 +375,7 @@ impl Translator {
             }
         };
         let known = match function.owner {
+            Owner::System if is_outlined(&function.name) => Known::Outlined,
             Owner::System => Known::System,
             Owner::User => {
                 let region = self.names.regions.intern(&function.name);
@@ -377,6 +432,9 @@ impl Translator {
     fn event(&mut self, record: &Record, thread: ThreadId, events: &mut Vec<Event>) {
         let Site { site, reads_are_hints, is_alone } = self.site(record.address());
         let operand = record.operand;
+        if self.idle_initialisers > 0 && !matches!(record.kind, Kind::Nothing | Kind::Split) {
+            self.end_idleness(record, thread, site, events);
+        }
         let mut put = |op| events.push(Event { thread, op, site });
         let update = match record.kind {
             Kind::Read if reads_are_hints => return,
@@ -421,33 +479,37 @@ impl Translator {
                 return;
             }
             Kind::Take => return self.take(record, thread, site, events),
+            Kind::Mark => return self.mark(operand, thread, events),
+            Kind::Behind => return self.behind(operand, thread, site, events),
+            Kind::Split if self.is_idle(record) => return,
+            Kind::Split => return self.split(record, thread, site, events),
+            Kind::Suspend => return self.suspend(record.thread, thread, events),
+            Kind::Resume => return self.resume(record.thread, thread, events),
             Kind::Publish => {
                 let variable = self.fresh(thread, events);
                 events.push(Event { thread, op: Op::Write(variable), site });
                 let published = self.published.entry(operand).or_default();
                 let is_new = published.is_empty();
-                if let Some(at) = published.iter().position(|(publisher, _)| *publisher == thread) {
-                    self.spare.push(published.swap_remove(at).1);
+                if let Some(at) = published.iter().position(|publication| publication.by == thread) {
+                    self.spare.push(published.swap_remove(at).variable);
                 }
-                published.push((thread, variable));
+                published.push(Publication { by: thread, variable, known_to: Vec::new() });
                 if is_new {
                     self.forget_old_publications(operand);
                 }
                 return;
             }
-            Kind::Observe => {
-                let published = self.published.get(&operand).map(Vec::as_slice).unwrap_or_default();
-                let others = published.iter().filter(|(publisher, _)| *publisher != thread);
-                events.extend(others.map(|(_, variable)| Event { thread, op: Op::Read(*variable), site }));
-                return;
-            }
+            Kind::Observe => return self.observe(operand, thread, site, events),
+            Kind::Await => return self.wait_for(record, thread, site, events),
             Kind::NotData => return self.is_not_data(operand),
             Kind::ThreadEnd
             | Kind::Nothing
             | Kind::Label
             | Kind::NewLife
             | Kind::SemaphoreInit
-            | Kind::Object => return,
+            | Kind::Object
+            | Kind::Maps
+            | Kind::Unloaded => return,
         };
         self.access(record, thread, site, |variable| Op::Update(variable, update), events);
     }
@@ -467,6 +529,10 @@ impl Translator {
         self.variables.find(record.operand, record.size, &mut self.found, |variable, address| {
             name_variable(names, symbols, not_data, variable, address);
         });
+        if self.found.iter().any(|variable| self.not_data[variable.index()]) {
+            // The guard of a static variable, which others may have initialised.
+            self.wait_for(record, thread, site, events);
+        }
         for &variable in &self.found {
             if self.not_data[variable.index()] {
                 continue;
@@ -505,7 +571,8 @@ impl Translator {
         variable
     }
 
-    fn take(&mut self, record: &Record, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
+    /// A barrier at which the thread meets nobody.
+    fn split(&mut self, record: &Record, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
         self.count_split(record.thread);
         let names = &mut self.names;
         let barrier = *self.threads[record.thread as usize].own_barrier.get_or_insert_with(|| {
@@ -513,6 +580,78 @@ impl Translator {
             names.barriers.intern(&format!("waits of {thread}"))
         });
         events.push(Event { thread, op: Op::Barrier(barrier), site });
+    }
+
+    /// What others have published at an address comes before what the thread does now.
+    fn observe(&mut self, address: u64, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
+        for publication in self.published.get_mut(&address).into_iter().flatten() {
+            if publication.is_news_to(thread) {
+                publication.known_to.push(thread);
+                events.push(Event { thread, op: Op::Read(publication.variable), site });
+            }
+        }
+    }
+
+    /// The same, where the thread may have waited for it. It did if there is something that it did not know.
+    fn wait_for(&mut self, record: &Record, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
+        let published = self.published.get(&record.operand).map(Vec::as_slice).unwrap_or_default();
+        if published.iter().any(|publication| publication.is_news_to(thread)) {
+            self.split(record, thread, site, events);
+            self.observe(record.operand, thread, site, events);
+        }
+    }
+
+    fn suspend(&mut self, serial: u32, thread: ThreadId, events: &mut Vec<Event>) {
+        self.count_split(serial);
+        for frame in self.threads[serial as usize].open.iter_mut().rev() {
+            if frame.is_judged() {
+                events.push(Event { thread, op: Op::End, site: SiteId::NONE });
+            }
+            frame.suspended_by += 1;
+        }
+    }
+
+    fn resume(&mut self, serial: u32, thread: ThreadId, events: &mut Vec<Event>) {
+        for frame in &mut self.threads[serial as usize].open {
+            let was_judged = frame.is_judged();
+            frame.suspended_by = frame.suspended_by.saturating_sub(1);
+            if let Some((region, site)) = frame.block.filter(|_| !was_judged && frame.is_judged()) {
+                events.push(Event { thread, op: Op::Begin(region), site });
+            }
+        }
+    }
+
+    /// Whether the initialiser of a class begins here, or ends in which nothing was done. Most do nothing that others see,
+    /// and to split blocks there would hide violations of blocks that are entered once.
+    fn is_idle(&mut self, record: &Record) -> bool {
+        let idle = &mut self.threads[record.thread as usize].idle_initialisers;
+        match record.size {
+            INITIALISES => {
+                *idle += 1;
+                self.idle_initialisers += 1;
+                true
+            }
+            INITIALISED if *idle > 0 => {
+                *idle -= 1;
+                self.idle_initialisers -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Something is done in an initialiser: it did begin where the thread did the last thing before.
+    #[cold]
+    fn end_idleness(&mut self, record: &Record, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
+        let idle = std::mem::take(&mut self.threads[record.thread as usize].idle_initialisers);
+        self.idle_initialisers -= idle;
+        if idle > 0 {
+            self.split(record, thread, site, events);
+        }
+    }
+
+    fn take(&mut self, record: &Record, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
+        self.split(record, thread, site, events);
         let Some(semaphore) = self.semaphores.get_mut(&record.operand) else { return };
         if semaphore.initial > 0 {
             semaphore.initial -= 1;
@@ -523,6 +662,37 @@ impl Translator {
         if semaphore.initial == 0 && semaphore.posts.is_empty() {
             // A JVM has one for every task and every element of a queue.
             self.semaphores.remove(&record.operand);
+        }
+    }
+
+    /// Who takes a lock that was given back silently, up to a period (its thread's index in the filter, and when it was), will come
+    /// after this.
+    fn mark(&mut self, period: u64, thread: ThreadId, events: &mut Vec<Event>) {
+        /// Older ones are forgotten.
+        const MOST: usize = 1 << 12;
+        let marks = self.marks.entry(period >> 32).or_default();
+        if marks.kept.back().is_some_and(|last| last.0 >= period) {
+            return;
+        }
+        if marks.kept.len() > MOST
+            && let Some((old, variable)) = marks.kept.pop_front()
+        {
+            marks.forgotten = old;
+            self.spare.push(variable);
+        }
+        let variable = self.fresh(thread, events);
+        events.push(Event { thread, op: Op::Write(variable), site: SiteId::NONE });
+        self.marks.entry(period >> 32).or_default().kept.push_back((period, variable));
+    }
+
+    fn behind(&mut self, period: u64, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
+        let Some(marks) = self.marks.get(&(period >> 32)) else { return };
+        let at = marks.kept.partition_point(|mark| mark.0 < period);
+        match marks.kept.get(at) {
+            Some(&(_, variable)) if period > marks.forgotten => {
+                events.push(Event { thread, op: Op::Read(variable), site });
+            }
+            _ => self.seen.lost_orders += 1,
         }
     }
 
@@ -537,7 +707,7 @@ impl Translator {
             && let Some(old) = self.publications.pop_front()
             && let Some(published) = self.published.remove(&old)
         {
-            self.spare.extend(published.into_iter().map(|(_, variable)| variable));
+            self.spare.extend(published.into_iter().map(|publication| publication.variable));
         }
     }
 
@@ -557,7 +727,7 @@ impl Translator {
     }
 
     fn count_split(&mut self, serial: u32) {
-        let in_block = self.threads[serial as usize].open.iter().any(|frame| frame.is_block);
+        let in_block = self.threads[serial as usize].open.iter().any(Frame::is_judged);
         self.seen.splits += u64::from(in_block);
     }
 
@@ -575,17 +745,14 @@ impl Translator {
         lock
     }
 
+    /// Two files may have locks of one name, and two loaders classes of one.
     fn known_lock(&mut self, address: u64) -> LockId {
         if let Some(lock) = self.locks.get(&address) {
             return *lock;
         }
-        let mut name = self.symbols.variable(address).unwrap_or_else(|| format!("{address:#x}"));
-        let former = self.former_locks.entry(address).or_default();
-        *former += 1;
-        if *former > 1 {
-            name += &format!("#{former}");
-        }
-        let lock = self.names.locks.intern(&name);
+        let name = self.symbols.variable(address);
+        let life = next_life(&mut self.lives, address);
+        let lock = intern_new(&mut self.names.locks, name, address, life);
         self.locks.insert(address, lock);
         lock
     }
@@ -594,8 +761,9 @@ impl Translator {
         if let Some(barrier) = self.barriers.get(&address) {
             return *barrier;
         }
-        let name = self.symbols.variable(address).unwrap_or_else(|| format!("{address:#x}"));
-        let barrier = self.names.barriers.intern(&name);
+        let name = self.symbols.variable(address);
+        let life = next_life(&mut self.lives, address);
+        let barrier = intern_new(&mut self.names.barriers, name, address, life);
         self.barriers.insert(address, barrier);
         barrier
     }
@@ -643,8 +811,23 @@ impl Translator {
         forget(&mut self.barriers, start, end, |_| {});
         forget(&mut self.semaphores, start, end, |semaphore| self.spare.extend(semaphore.posts));
         forget(&mut self.published, start, end, |published| {
-            self.spare.extend(published.into_iter().map(|(_, variable)| variable));
+            self.spare.extend(published.into_iter().map(|publication| publication.variable));
         });
+    }
+
+    /// A library is gone: what comes to stand there has other names.
+    fn unloaded(&mut self, record: &Record, events: &mut Vec<Event>) {
+        self.new_life(record, events);
+        let (start, end) = (record.operand, record.operand.saturating_add(record.block));
+        self.symbols.unloaded(start, end);
+        self.variables.forget(start, end);
+        self.lives.retain(|address, _| !(start..end).contains(address));
+        // Where a call returns to may be just behind.
+        self.places.retain(|place, _| !(start..=end).contains(place));
+        self.recent_places.fill((0, NO_SITE));
+        let is_code = |block: u64| matches!(flavour(block), Block::Function | Block::Inside);
+        self.blocks.retain(|&block, _| !is_code(block) || !(start..=end).contains(&(block & LOW)));
+        self.recent_blocks.fill((0, Known::System));
     }
 }
 
@@ -666,9 +849,23 @@ fn name_variable(
 ) {
     let symbol = symbols.variable(address);
     not_data.push(symbol.as_ref().is_some_and(|name| name.starts_with("guard variable for ")));
+    let named = intern_new(&mut names.variables, symbol, address, 1);
+    debug_assert_eq!(named, variable);
+}
+
+fn next_life(lives: &mut HashMap<u64, u32>, address: u64) -> u32 {
+    let life = lives.entry(address).or_default();
+    *life += 1;
+    *life
+}
+
+/// A new thing at an address, under a name that nothing else has: two files may have variables of one name, and an address
+/// several things after each other, of which this is number `life`.
+fn intern_new<I: Id>(names: &mut Table<I>, symbol: Option<String>, address: u64, life: u32) -> I {
     let name = symbol.unwrap_or_else(|| format!("{address:#x}"));
-    if names.variables.intern(&name) != variable {
-        // Two files may have variables of one name.
-        names.variables.intern(&format!("{name} at {address:#x}"));
-    }
+    let at = format!("{name} at {address:#x}");
+    let first = if life > 1 { [&name, &at].map(|name| format!("{name}#{life}")) } else { [name, at.clone()] };
+    let further = (life + 1..).map(|number| format!("{at}#{number}"));
+    let new = first.into_iter().chain(further).find(|name| names.find(name).is_none());
+    names.intern(&new.unwrap_or(at))
 }

@@ -6,6 +6,8 @@
 //!
 //! A table per page of the program's memory; the page of the last access is found without hashing.
 
+use std::ops::RangeInclusive;
+
 use atomvet_trace::VarId;
 use rustc_hash::FxHashMap;
 
@@ -152,12 +154,8 @@ impl Variables {
 
     /// All variables between two addresses.
     pub(crate) fn between(&self, start: u64, end: u64, found: &mut Vec<VarId>) {
-        let (first, last) = (start >> PAGE_SHIFT, end.saturating_sub(1) >> PAGE_SHIFT);
-        let mut look = |page: u64, table: u32| {
-            let of = |address: u64| (address as usize >> 3) % WORDS;
-            let from = if page == first { of(start) } else { 0 };
-            let to = if page == last { of(end - 1) } else { WORDS - 1 };
-            for word in &self.tables[table as usize][from..=to] {
+        for (table, words) in self.tables_between(start, end) {
+            for word in &self.tables[table as usize][words] {
                 match *word {
                     Word::Unknown => {}
                     Word::One(variable, _) => found.push(variable),
@@ -171,22 +169,35 @@ impl Variables {
                     }
                 }
             }
-        };
+        }
+    }
+
+    /// What is accessed between two addresses from now on is other variables. (The old ones keep their numbers.)
+    pub(crate) fn forget(&mut self, start: u64, end: u64) {
+        for (table, words) in self.tables_between(start, end) {
+            self.tables[table as usize][words].fill(Word::Unknown);
+        }
+    }
+
+    /// The tables with words between two addresses, in order, and which words those are.
+    fn tables_between(&self, start: u64, end: u64) -> Vec<(u32, RangeInclusive<usize>)> {
         if end <= start {
-            return;
+            return Vec::new();
         }
-        if last - first < self.pages.len() as u64 {
-            for page in first..=last {
-                if let Some(&table) = self.pages.get(&page) {
-                    look(page, table);
-                }
-            }
+        let (first, last) = (start >> PAGE_SHIFT, (end - 1) >> PAGE_SHIFT);
+        let mut pages: Vec<(u64, u32)> = if last - first < self.pages.len() as u64 {
+            (first..=last).filter_map(|page| Some((page, *self.pages.get(&page)?))).collect()
         } else {
-            let mut pages: Vec<_> =
-                self.pages.iter().filter(|(page, _)| (first..=last).contains(page)).collect();
-            pages.sort_unstable();
-            pages.into_iter().for_each(|(&page, &table)| look(page, table));
-        }
+            let all = self.pages.iter().map(|(&page, &table)| (page, table));
+            all.filter(|(page, _)| (first..=last).contains(page)).collect()
+        };
+        pages.sort_unstable();
+        let of = |address: u64| (address as usize >> 3) % WORDS;
+        let words = |page: u64| {
+            let from = if page == first { of(start) } else { 0 };
+            from..=if page == last { of(end - 1) } else { WORDS - 1 }
+        };
+        pages.into_iter().map(|(page, table)| (table, words(page))).collect()
     }
 }
 
@@ -238,5 +249,20 @@ mod tests {
         assert_eq!(between(8, 4097), [1, 2]);
         assert_eq!(between(0, 1 << 40), [0, 1, 2, 3]);
         assert!(between(16, 16).is_empty());
+    }
+
+    #[test]
+    fn what_is_forgotten_has_other_variables() {
+        let mut variables = Variables::default();
+        let mut find = |address| {
+            let mut found = Vec::new();
+            variables.find(address, 4, &mut found, |_, _| {});
+            if address == 24 {
+                variables.forget(8, 20);
+            }
+            found.into_iter().map(|variable| variable.0).collect::<Vec<_>>()
+        };
+        let found = [0, 8, 12, 16, 24, 0, 8, 12, 16, 24].map(&mut find);
+        assert_eq!(found, [[0], [1], [2], [3], [4], [0], [5], [6], [7], [4]]);
     }
 }

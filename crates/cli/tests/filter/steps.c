@@ -40,3 +40,18 @@ void end_step(void)
     __atomic_fetch_add(&turn, 1, __ATOMIC_SEQ_CST);
     syscall(SYS_futex, &turn, FUTEX_WAKE_PRIVATE, 1000, 0, 0, 0);
 }
+
+/* Conditions, each with one waiter at most, who looks and is told with its mutex held. */
+static int signalled[16];
+
+void signal_waiter(int condition)
+{
+    signalled[condition] = 1;
+}
+
+int take_signal(int condition)
+{
+    int was_signalled = signalled[condition];
+    signalled[condition] = 0;
+    return was_signalled;
+}

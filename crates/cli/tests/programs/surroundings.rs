@@ -1,6 +1,7 @@
 //! What surrounds a program: how it was linked and stripped, where its debug information is, what it loads later, and who
 //! is killed while it runs. Sources are in `tests/programs/surroundings`.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -66,6 +67,121 @@ fn a_library_that_is_loaded_later_has_blocks_and_lines() {
         assert_eq!(completed_at(&report), ["plugin.c:15"], "{compiler}: {report:#}");
         let names = report.to_string();
         assert!(names.contains("plugin_balance"), "{compiler}: {report:#}");
+    }
+}
+
+/// `library.so` of `from`, compiled with these definitions.
+fn build_library(
+    directory: &Path,
+    compiler: &str,
+    from: &str,
+    definitions: &[&str],
+    library: &str,
+) -> PathBuf {
+    let library = directory.join(library);
+    let mut words = compiler.split(' ');
+    let mut command = Command::new(words.next().expect("a compiler"));
+    command
+        .args(words)
+        .args(["-shared", "-fPIC"])
+        .args(definitions.iter().map(|define| format!("-D{define}")));
+    succeed(command.arg(source(from)).arg("-o").arg(&library));
+    library
+}
+
+#[test]
+fn libraries_that_are_loaded_where_others_were_have_their_own_names() {
+    let directory = workplace();
+    let directory = directory.path();
+    for compiler in [format!("{ATOMVET} cc"), "gcc -g -fsanitize=thread".to_owned()] {
+        let reload = build(directory, &format!("{compiler} -rdynamic"), "surroundings/reload.c", "reload");
+        let library = |function: &str| {
+            let definitions = [
+                format!("FUNCTION={function}"),
+                format!("VARIABLE={function}_total"),
+                format!("LOCK={function}_lock"),
+            ];
+            let definitions: Vec<&str> = definitions.iter().map(String::as_str).collect();
+            let library = format!("{function}.so");
+            build_library(directory, &compiler, "surroundings/reloaded.c", &definitions, &library)
+        };
+        let mut command = atomvet_run(&reload);
+        for function in ["deposit", "withdraw", "deposit"] {
+            command.arg(library(function)).arg(function);
+        }
+        let (report, printed) = watch(&mut command);
+        assert_eq!(printed, "here\nhere\nhere\n", "libraries do not take each other's places");
+        let blamed: Vec<_> = blamed(&report).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(blamed, ["deposit", "withdraw"], "{compiler}: {report:#}");
+        let found = violations(&report);
+        // One is of two instances, of which each has its own variable.
+        let counts: BTreeSet<_> = found.iter().map(|v| v["count"].as_u64()).collect();
+        assert_eq!(counts, [Some(1), Some(2)].into(), "{compiler}: {report:#}");
+        for violation in found {
+            let block = violation["block"]["label"].as_str().unwrap_or_default();
+            let other = if block == "deposit" { "withdraw" } else { "deposit" };
+            let text = violation.to_string();
+            assert!(text.contains(&format!("{block}_total")), "{compiler}: {report:#}");
+            assert!(text.contains(&format!("{block}_lock")), "{compiler}: {report:#}");
+            assert!(!text.contains(other), "{compiler}: {report:#}");
+        }
+    }
+}
+
+#[test]
+fn libraries_can_be_named_in_a_specification() {
+    let directory = workplace();
+    let directory = directory.path();
+    let compiler = format!("{ATOMVET} cc");
+    let host = build(directory, &format!("{compiler} -rdynamic"), "surroundings/host.c", "host");
+    let library = build_library(directory, &compiler, "surroundings/plugin.c", &[], "plugin.so");
+    let [deposit, worker] = ["deposit", "first_worker"].map(|name| (name.to_owned(), 10));
+    let cases = [
+        ("atomic = [\"library:plugin.so\"]", &deposit),
+        ("atomic = [\"library:*/plugin.*\"]", &deposit),
+        ("exclude = [\"library:host\"]", &deposit),
+        // What threads are started with as well, since it is named.
+        ("atomic = [\"library:host\"]", &worker),
+        ("atomic = [\"library:*\"]\nexclude = [\"library:plugin.so\"]", &worker),
+    ];
+    for (text, expected) in cases {
+        let spec = directory.join("spec.toml");
+        std::fs::write(&spec, text).expect("a file");
+        let mut command = Command::new(ATOMVET);
+        command.args(["run", "--format", "json", "--spec"]).arg(&spec).arg("--").arg(&host).arg(&library);
+        let (report, printed) = watch(&mut command);
+        assert_eq!(printed, "150\n");
+        assert_eq!(blamed(&report), [expected.clone()].into(), "{text}: {report:#}");
+    }
+}
+
+/// The events of a run in which every access is recorded, as text.
+fn all_events(binary: &Path) -> String {
+    let (trace, text) = (binary.with_extension("atv"), binary.with_extension("std"));
+    let mut command = Command::new(ATOMVET);
+    command.args(["run", "--format", "json", "--record-all", "--record"]).arg(&trace).arg("--").arg(binary);
+    watch(&mut command);
+    succeed(Command::new(ATOMVET).arg("convert").arg(&trace).arg("-o").arg(&text));
+    std::fs::read_to_string(text).expect("a trace")
+}
+
+#[test]
+fn what_concerns_nobody_is_no_access() {
+    let directory = workplace();
+    let compiler = "g++ -g -fsanitize=thread";
+    let events = all_events(&build(directory.path(), compiler, "surroundings/unwinds.cpp", "unwinds"));
+    // The program copies a text in quotes, and libstdc++ copies it from there.
+    let is_at = |event: &str, access: &str, place: &str| {
+        let mut parts = event.split('|').skip(1);
+        parts.next().is_some_and(|a| a.starts_with(access)) && parts.next().is_some_and(|p| p.contains(place))
+    };
+    let count =
+        |access: &str, place: &str| events.lines().filter(|event| is_at(event, access, place)).count();
+    assert_eq!(count("w(copied", "unwinds.cpp:11"), 4, "{events}");
+    assert!(count("r(copied", "libstdc++") > 0, "{events}");
+    assert_eq!(count("r(", "unwinds.cpp:11"), count("r(quoted)", "unwinds.cpp:11"), "{events}");
+    for place in ["libgcc_s", "libtsan", "ld-linux"] {
+        assert_eq!(count("", place), 0, "{events}");
     }
 }
 
@@ -155,6 +271,36 @@ fn the_program_goes_on_when_the_command_is_killed() {
     printed.read_to_string(&mut rest).expect("text");
     assert_eq!(rest, "400001\n");
     assert_eq!(command.wait().expect("it ended").signal(), Some(libc::SIGKILL));
+}
+
+/// The directory of the rings of a running program, from its environment.
+fn ring_directory(process: i32) -> PathBuf {
+    let environment = std::fs::read(format!("/proc/{process}/environ")).expect("it runs");
+    let mut variables = environment.split(|&byte| byte == 0).filter_map(|v| std::str::from_utf8(v).ok());
+    let directory = variables.find_map(|v| v.strip_prefix("ATOMVET_RING_DIRECTORY=")).expect("it is watched");
+    PathBuf::from(directory)
+}
+
+#[test]
+fn what_a_killed_command_leaves_behind_is_removed_by_the_next() {
+    let directory = workplace();
+    let (mut killed, _printed, process) = start_lives_on(directory.path());
+    let left_behind = ring_directory(process);
+    killed.kill().expect("it runs");
+    killed.wait().expect("it ended");
+    assert!(left_behind.is_dir(), "{left_behind:?}");
+    let (mut running, mut printed, process) = start_lives_on(directory.path());
+    assert!(!left_behind.exists(), "{left_behind:?}");
+    // One that is in use stays, and serves.
+    let in_use = ring_directory(process);
+    run(Command::new(ATOMVET).args(["run", "--", "true"]));
+    assert!(in_use.is_dir(), "{in_use:?}");
+    running.stdin.take().expect("a pipe").write_all(b"\n").expect("the program reads");
+    let mut rest = String::new();
+    printed.read_to_string(&mut rest).expect("text");
+    assert_eq!(rest, "400001\n");
+    assert_eq!(running.wait().expect("it ends").code(), Some(1));
+    assert!(!in_use.exists(), "{in_use:?}");
 }
 
 #[test]
@@ -264,4 +410,36 @@ fn the_compiler_is_a_drop_in() {
         let refused = run(cc().args(["-c", "no_such_file.c"]));
         assert_eq!(refused.status.code(), Some(1), "{compiler}");
     }
+}
+
+/// The hooks that a program carries know by a number how threads are laid out. With another one, as an older `atomvet cc` may
+/// have put there, they leave everything to the runtime.
+#[test]
+fn hooks_of_another_layout_are_served() {
+    let directory = workplace();
+    let binary = atomvet_cc(directory.path(), "c/bank_bad.c", "bank");
+    let text = succeed(Command::new("objdump").args(["-d", "--no-show-raw-insn"]).arg(&binary));
+    // The number is loaded in front of the jump into the runtime.
+    let number = text.lines().filter(|line| line.contains(",%ecx")).find_map(|line| {
+        let (_, number) = line.split_once("$0x")?;
+        u32::from_str_radix(number.split(',').next()?, 16).ok().filter(|&number| number > 0xffff)
+    });
+    let number = number.unwrap_or_else(|| panic!("no number: {text}"));
+    let (right, _) = watch(&mut atomvet_run(&binary));
+    let mut bytes = std::fs::read(&binary).expect("the program");
+    let mut found = 0;
+    for at in 0..bytes.len() - 4 {
+        if bytes[at..at + 4] == number.to_le_bytes() {
+            bytes[at] ^= 1;
+            found += 1;
+        }
+    }
+    // One per hook.
+    assert!(found >= 8, "{found}");
+    std::fs::write(&binary, bytes).expect("the program");
+    let (other, _) = watch(&mut atomvet_run(&binary));
+    assert_eq!(blamed(&other), blamed(&right));
+    assert_eq!(blamed(&other).len(), 1, "{other:#}");
+    let accesses = |report: &Value| report["traces"][0]["program"]["accesses"].clone();
+    assert_eq!(accesses(&other), accesses(&right));
 }

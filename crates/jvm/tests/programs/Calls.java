@@ -28,11 +28,20 @@ public class Calls {
         throw new IllegalStateException(why);
     }
 
+    static int at(Object handle, int[] array, int index) {
+        return array[index];
+    }
+
+    Object offset(Calls other, long offset, Object value) {
+        return offset == 8 ? other : value;
+    }
+
     public static void main(String[] arguments) {
         Calls calls = new Calls();
         System.out.println(calls.tryLock(3) + " " + calls.tryLock(4) + " " + (calls.self() == calls));
         System.out.println(calls.twice(21) + calls.stamp());
         System.out.println(number(calls, 5) + " " + array(0) + " " + array(-0 + 2).length);
+        System.out.println(at(calls, new int[] {1, 2, 3}, 2) + " " + calls.offset(null, 8, ""));
         try {
             calls.fails("why");
         } catch (IllegalStateException thrown) {

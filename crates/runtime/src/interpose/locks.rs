@@ -7,9 +7,21 @@
 use core::arch::naked_asm;
 use core::ffi::c_int;
 
-use super::synchronise;
+use atomvet_recorder::handover;
+
+use super::{recording, synchronise};
 use crate::real::real;
 use crate::ring::Kind;
+
+/// How locks of different kinds are recorded. The word about a mutex is its own: it is long enough.
+macro_rules! take {
+    (Mutex, $lock:ident, $place:ident) => {
+        recording(|thread| handover::taken(thread, $lock, $place))
+    };
+    ($kind:ident, $lock:ident, $place:ident) => {
+        synchronise(Kind::$kind, $lock, $place)
+    };
+}
 
 /// The lock's last owner died: it is held all the same.
 const OWNER_DIED: c_int = 130;
@@ -27,7 +39,7 @@ macro_rules! taking {
                 // SAFETY: the caller's arguments, for the function that the caller meant.
                 let result = unsafe { real!($name: fn(usize, usize, usize) -> c_int)(lock, a, b) };
                 if result == 0 || result == OWNER_DIED {
-                    synchronise(Kind::$kind, lock, place);
+                    take!($kind, lock, place);
                 }
                 result
             }
@@ -36,10 +48,10 @@ macro_rules! taking {
 }
 
 taking! {
-    pthread_mutex_lock mutex_lock c"pthread_mutex_lock": Acquire;
-    pthread_mutex_trylock mutex_trylock c"pthread_mutex_trylock": Acquire;
-    pthread_mutex_timedlock mutex_timedlock c"pthread_mutex_timedlock": Acquire;
-    pthread_mutex_clocklock mutex_clocklock c"pthread_mutex_clocklock": Acquire;
+    pthread_mutex_lock mutex_lock c"pthread_mutex_lock": Mutex;
+    pthread_mutex_trylock mutex_trylock c"pthread_mutex_trylock": Mutex;
+    pthread_mutex_timedlock mutex_timedlock c"pthread_mutex_timedlock": Mutex;
+    pthread_mutex_clocklock mutex_clocklock c"pthread_mutex_clocklock": Mutex;
     pthread_rwlock_wrlock rwlock_wrlock c"pthread_rwlock_wrlock": Acquire;
     pthread_rwlock_trywrlock rwlock_trywrlock c"pthread_rwlock_trywrlock": Acquire;
     pthread_rwlock_timedwrlock rwlock_timedwrlock c"pthread_rwlock_timedwrlock": Acquire;
@@ -70,8 +82,19 @@ macro_rules! giving {
     };
 }
 
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+unsafe extern "C" fn pthread_mutex_unlock(lock: usize) -> c_int {
+    naked_asm!("mov rsi, [rsp]", "jmp {}", sym mutex_unlock)
+}
+
+extern "C" fn mutex_unlock(lock: usize, place: usize) -> c_int {
+    recording(|thread| handover::given_back(thread, lock, place));
+    // SAFETY: the caller's argument.
+    unsafe { real!(c"pthread_mutex_unlock": fn(usize) -> c_int)(lock) }
+}
+
 giving! {
-    pthread_mutex_unlock mutex_unlock c"pthread_mutex_unlock";
     pthread_rwlock_unlock rwlock_unlock c"pthread_rwlock_unlock";
     pthread_spin_unlock spin_unlock c"pthread_spin_unlock";
 }
@@ -86,6 +109,7 @@ macro_rules! waiting {
                 naked_asm!("mov r8, [rsp]", "jmp {}", sym $body)
             }
             extern "C" fn $body(condition: usize, lock: usize, a: usize, b: usize, place: usize) -> c_int {
+                recording(|thread| handover::waits(thread, lock, place));
                 synchronise(Kind::Wait, lock, place);
                 // SAFETY: the caller's arguments, for the function that the caller meant.
                 unsafe { real!($name @ $version: fn(usize, usize, usize, usize) -> c_int)(condition, lock, a, b) }

@@ -15,36 +15,47 @@ pub(crate) mod threads;
 
 use crate::ring::Kind;
 use crate::thread::Thread;
-use crate::{process, shadow, stream};
+use crate::{late, planes, process, stream};
 
 /// Records a synchronisation, if anything is recorded. Before the first event of an instrumented file nothing is.
 #[inline]
 pub(crate) fn synchronise(kind: Kind, object: usize, place: usize) {
+    recording(|thread| {
+        if receives(kind) {
+            late::record_bare(thread);
+            thread.receive();
+        }
+        stream::record(thread, kind, 0, object as u64, place);
+        match kind {
+            Kind::Acquire | Kind::AcquireShared => thread.locks += 1,
+            Kind::Release => thread.locks = thread.locks.saturating_sub(1),
+            _ => {}
+        }
+    });
+}
+
+/// Does something with the running thread that may make records.
+#[inline]
+pub(crate) fn recording(something: impl FnOnce(&mut Thread)) {
     if !process::has_started() {
         return;
     }
     let Some(thread) = Thread::recording() else { return };
-    if thread.busy != 0 {
-        return;
+    if thread.busy == 0 {
+        thread.busy = 1;
+        something(thread);
+        thread.busy = 0;
     }
-    thread.busy = 1;
-    if receives(kind) {
-        shadow::record_bare(thread);
-        thread.receive();
-    }
-    stream::record(thread, kind, 0, object as u64, place);
-    match kind {
-        Kind::Acquire | Kind::AcquireShared => thread.locks += 1,
-        Kind::Release => thread.locks = thread.locks.saturating_sub(1),
-        _ => {}
-    }
-    thread.busy = 0;
 }
 
 fn receives(kind: Kind) -> bool {
-    // What a thread is given by a wait or at a barrier, it has at its next event.
-    use Kind::{Acquire, AcquireShared, Barrier, Join, Observe, Take, Wait};
-    matches!(kind, Acquire | AcquireShared | Barrier | Join | Observe | Take | Wait)
+    // What a thread is given by a wait or at a barrier, it has at its next event. What it did before blocks are split or
+    // suspended covers nothing afterwards.
+    use Kind::{Acquire, AcquireShared, Await, Barrier, Join, Observe, Resume, Split, Suspend, Take, Wait};
+    matches!(
+        kind,
+        Acquire | AcquireShared | Await | Barrier | Join | Observe | Resume | Split | Suspend | Take | Wait
+    )
 }
 
 /// Records that memory begins a new life.
@@ -53,11 +64,11 @@ pub(crate) fn new_life(address: usize, bytes: usize) {
         return;
     }
     let Some(thread) = Thread::recording() else { return };
-    if thread.busy != 0 || !shadow::is_known(address, bytes) {
+    if thread.busy != 0 || !planes::is_known(address, bytes) {
         return;
     }
     thread.busy = 1;
     stream::record_pair(thread, Kind::NewLife, address as u64, bytes as u64);
-    shadow::forget(address, bytes);
+    planes::forget(address, bytes);
     thread.busy = 0;
 }

@@ -1,7 +1,8 @@
 //! Semaphores, `pthread_once` and the guards of C++ static variables.
 //!
 //! A post is recorded before it happens, a successful wait afterwards. What once-only initialisation did is made
-//! known to whoever finds it done.
+//! known to whoever finds it done. It belongs to no block: whoever comes first has to do it, and comes before the others in
+//! no other sense. So it splits the blocks of the thread that does it, before and after, and those of others where they come to know of it.
 
 use core::arch::naked_asm;
 use core::cell::Cell;
@@ -107,17 +108,19 @@ pub(crate) unsafe fn once(control: usize, function: Function, real: impl FnOnce(
         once.control.set(outer.0);
         once.function.set(outer.1);
     });
-    synchronise(Kind::Observe, control, 0);
+    synchronise(Kind::Await, control, 0);
     result
 }
 
 unsafe extern "C" fn initialise() {
     let (control, function) = ONCE.with(|once| (once.control.get(), once.function.get()));
+    synchronise(Kind::Split, control, 0);
     if let Some(function) = function {
         // SAFETY: the caller of `once` says so.
         unsafe { function() };
     }
     synchronise(Kind::Publish, control, 0);
+    synchronise(Kind::Split, control, 0);
 }
 
 #[unsafe(no_mangle)]
@@ -125,9 +128,7 @@ unsafe extern "C" fn __cxa_guard_acquire(guard: usize) -> c_int {
     synchronise(Kind::NotData, guard, 0);
     // SAFETY: the caller's argument.
     let to_be_done = unsafe { real!(c"__cxa_guard_acquire": fn(usize) -> c_int)(guard) };
-    if to_be_done == 0 {
-        synchronise(Kind::Observe, guard, 0);
-    }
+    synchronise(if to_be_done == 0 { Kind::Await } else { Kind::Split }, guard, 0);
     to_be_done
 }
 
@@ -136,6 +137,14 @@ unsafe extern "C" fn __cxa_guard_release(guard: usize) {
     synchronise(Kind::Publish, guard, 0);
     // SAFETY: the caller's argument.
     unsafe { real!(c"__cxa_guard_release": fn(usize))(guard) }
+    synchronise(Kind::Split, guard, 0);
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __cxa_guard_abort(guard: usize) {
+    // SAFETY: the caller's argument.
+    unsafe { real!(c"__cxa_guard_abort": fn(usize))(guard) }
+    synchronise(Kind::Split, guard, 0);
 }
 
 /// A named semaphore: its value is the kernel's business; it counts from what it has now.

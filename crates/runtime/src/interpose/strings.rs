@@ -1,8 +1,10 @@
-//! Functions that copy, fill and compare memory: accesses, wherever they are called from.
+//! Functions that copy, fill and compare memory: accesses, wherever they are called from, but for what
+//! `libraries.rs` leaves out.
 
 use core::arch::naked_asm;
 use core::ffi::{c_char, c_int, c_void};
 
+use super::libraries::concerns_nobody;
 use crate::real::real;
 use crate::shadow::{self, Access};
 use crate::thread;
@@ -14,7 +16,7 @@ fn is_watched() -> bool {
 }
 
 fn touch(access: Access, address: *const c_void, bytes: usize, place: usize) {
-    if is_watched() {
+    if is_watched() && !concerns_nobody(access, address as usize, place) {
         shadow::access_range(access, address as usize, bytes, place);
     }
 }

@@ -33,12 +33,8 @@ pub(crate) struct Birth {
 }
 
 /// Births under way.
-static NURSERY: Guarded<[Birth; 4096]> = Guarded::new(
-    [const {
-        let heritage = Heritage { serial: 0, parent_birth: 0, parent_last: 0 };
-        Birth { start: 0, argument: 0, heritage, taken: false }
-    }; 4096],
-);
+static NURSERY: Guarded<[Birth; 4096]> =
+    Guarded::new([const { Birth { start: 0, argument: 0, heritage: Heritage::NONE, taken: false } }; 4096]);
 
 /// The numbers of running threads in the records, by their handles, which libc uses again.
 static HANDLES: Guarded<[(usize, u32); HANDLE_ROOM]> = Guarded::new([(0, 0); HANDLE_ROOM]);
@@ -54,11 +50,7 @@ pub(crate) fn announce(start: usize, argument: usize, place: usize) -> Option<(u
     if thread.busy != 0 {
         return None;
     }
-    let heritage = Heritage {
-        serial: thread::new_serial(),
-        parent_birth: thread.birth,
-        parent_last: thread.newest + thread::STEP,
-    };
+    let heritage = Heritage::of(thread);
     let room = loop {
         let mut nursery = NURSERY.lock();
         if let Some(room) = nursery.iter().position(|birth| !birth.taken) {
@@ -84,7 +76,7 @@ pub(crate) fn born(room: usize) -> Birth {
 
 /// In the new thread, before anything else.
 pub(crate) fn begin(birth: &Birth) {
-    let Some(thread) = Thread::start_as(birth.heritage) else { return };
+    let Some(thread) = Thread::start_as(&birth.heritage) else { return };
     // SAFETY: always possible.
     remember(unsafe { pthread_self() }, birth.heritage.serial);
     // The stack may have been another thread's.
@@ -176,7 +168,12 @@ joining! {
 /// A thread's end was waited for.
 pub(crate) fn joined(serial: Option<u32>, place: usize) {
     match serial {
-        Some(serial) => synchronise(Kind::Join, serial as usize, place),
+        Some(serial) => {
+            synchronise(Kind::Join, serial as usize, place);
+            if let Some(thread) = thread::current() {
+                thread.has_joined(serial);
+            }
+        }
         None if process::has_started() => stream::count_unknown_join(),
         None => {}
     }

@@ -38,6 +38,8 @@ pub(crate) struct Names {
     objects: BTreeMap<u64, Object>,
     /// What could not be instrumented.
     left_alone: Vec<String>,
+    /// Why the agent could not begin.
+    failure: Option<String>,
 }
 
 struct Class {
@@ -76,6 +78,7 @@ impl Names {
             threads: FxHashMap::default(),
             objects: BTreeMap::new(),
             left_alone: Vec::new(),
+            failure: None,
         }
     }
 
@@ -137,6 +140,7 @@ impl Names {
                 self.threads.insert(thread.parse().ok()?, name.to_owned());
             }
             "x" => self.left_alone.push(rest.to_owned()),
+            "e" => self.failure = Some(rest.to_owned()),
             _ => {}
         }
         Some(())
@@ -235,6 +239,12 @@ impl Names {
             class = self.classes.get(&class)?.parent;
         }
         None
+    }
+
+    /// Why the agent could not begin, if that is so.
+    pub(crate) fn failure(&mut self) -> Option<String> {
+        self.read_on();
+        self.failure.clone()
     }
 
     /// What could not be instrumented.

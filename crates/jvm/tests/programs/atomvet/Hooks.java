@@ -202,6 +202,11 @@ public final class Hooks {
         count("enterCallWith" + (argument == null ? "Null" : argument.getClass().getSimpleName()));
     }
 
+    public static void enterCall(Object object, Object argument, long number, int site) {
+        enterCall(object, argument, site);
+        count("enterCallAt" + number);
+    }
+
     public static void enterCall(Object object, int argument, int site) {
         STATE.get().entered.push(new Object[] {site, object});
         count("enterCallWith" + argument);

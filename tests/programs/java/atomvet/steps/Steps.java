@@ -22,6 +22,9 @@ public final class Steps {
 
     /** Runs two threads to their end. The first comes to an interlude, in which the second acts. */
     public static void run(Runnable leading, Runnable acting) throws InterruptedException {
+        begun = false;
+        over = false;
+        other = null;
         Thread first = new Thread(() -> {
             leader = Thread.currentThread();
             leading.run();

@@ -1,0 +1,35 @@
+package java.lang;
+
+/** A field that is accessed by a handle or by its offset: the variable that it is for the program's own accesses. */
+final class AtomvetFields {
+    private final Class<?> type;
+    private final long offset;
+    final boolean isStatic;
+    /** The bytes of the variable; 0 if there is none, as for final fields. */
+    final int size;
+    /** Of a static field. */
+    final long address;
+
+    /** Those that were used last. */
+    private static final AtomvetFields[] KNOWN = new AtomvetFields[1024];
+
+    private AtomvetFields(Class<?> type, long offset, boolean isStatic, int size, long address) {
+        this.type = type;
+        this.offset = offset;
+        this.isStatic = isStatic;
+        this.size = size;
+        this.address = address;
+    }
+
+    static AtomvetFields find(AtomvetHooks.T t, Class<?> type, long offset, boolean isStatic) {
+        int at = (System.identityHashCode(type) + (int) offset * 31) & KNOWN.length - 1;
+        AtomvetFields known = KNOWN[at];
+        if (known == null || known.type != type || known.offset != offset || known.isStatic != isStatic) {
+            long address = isStatic ? AtomvetObjects.staticField(t, type, offset) : 0;
+            int bytes = isStatic ? address == 0 ? 0 : 0xff : AtomvetObjects.field(type, offset);
+            known = new AtomvetFields(type, offset, isStatic, Integer.bitCount(bytes), address);
+            KNOWN[at] = known;
+        }
+        return known;
+    }
+}

@@ -1,0 +1,91 @@
+//! The directory of a run's rings, `atomvet-PROCESS-…`, and those of runs that were killed.
+//!
+//! A run that ends removes its own. One that is killed cannot, and memory would fill up with what is left behind; so every run
+//! looks for directories whose process is over. Since such a number may be another's by now, or of another container that
+//! shares the place, whoever uses a directory holds a lock on it, which ends with its process.
+
+use std::fs::{DirEntry, File};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use tempfile::TempDir;
+
+/// A directory for rings. Goes when it is dropped.
+pub(crate) struct Directory {
+    directory: TempDir,
+    /// Open and locked, so that nobody takes it for one that was left behind.
+    _in_use: Option<File>,
+}
+
+/// What its name begins with. Programs look there for who reads the rings, to go on alone when that is no more.
+const PREFIX: &str = "atomvet-";
+
+/// A file system in memory, on most systems.
+const IN_MEMORY: &str = "/dev/shm";
+
+impl Directory {
+    /// A new one, in memory if there is such a place. Removes those that were left behind.
+    pub(crate) fn new() -> anyhow::Result<Directory> {
+        for place in [PathBuf::from(IN_MEMORY), std::env::temp_dir()] {
+            remove_left_behind(&place);
+        }
+        let prefix = format!("{PREFIX}{}-", std::process::id());
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix);
+        let in_memory = builder.tempdir_in(IN_MEMORY).ok().filter(|directory| has_room(directory.path()));
+        let directory = match in_memory {
+            Some(directory) => directory,
+            None => builder
+                .tempdir()
+                .context("cannot make a temporary directory; set TMPDIR to one that can be written")?,
+        };
+        // Where files cannot be locked, the number of the process has to do.
+        let in_use = File::open(directory.path()).ok().filter(|opened| opened.try_lock().is_ok());
+        Ok(Directory { directory, _in_use: in_use })
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+}
+
+/// Removes the directories of processes that are over. What cannot be removed is another user's, or gone already.
+fn remove_left_behind(place: &Path) {
+    for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+        if was_left_behind(&entry) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn was_left_behind(entry: &DirEntry) -> bool {
+    let name = entry.file_name();
+    let process = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split_once('-')?.0.parse().ok());
+    process.is_some_and(is_over)
+        && entry.file_type().is_ok_and(|kind| kind.is_dir())
+        && File::open(entry.path()).is_ok_and(|opened| opened.try_lock().is_ok())
+}
+
+/// Whether a process has ended, though perhaps nobody has waited for it yet.
+pub(crate) fn is_over(process: u32) -> bool {
+    let state = std::fs::read_to_string(format!("/proc/{process}/stat"));
+    // `PID (NAME) STATE …`, and a name may have anything in it.
+    let state = state.as_deref().ok().and_then(|stat| stat.rsplit(") ").next()?.chars().next());
+    matches!(state, None | Some('Z' | 'X'))
+}
+
+/// Whether a few rings fit there: a file system in memory may be very small.
+fn has_room(directory: &Path) -> bool {
+    use std::os::unix::ffi::OsStrExt;
+    let Ok(path) = std::ffi::CString::new(directory.as_os_str().as_bytes()) else { return false };
+    let mut figures = std::mem::MaybeUninit::<libc::statvfs>::zeroed();
+    // SAFETY: the path ends with a zero; the figures are plain numbers, which the call writes.
+    let figures = unsafe {
+        if libc::statvfs(path.as_ptr(), figures.as_mut_ptr()) != 0 {
+            return false;
+        }
+        figures.assume_init()
+    };
+    figures.f_bavail.saturating_mul(figures.f_frsize) >= 8 * atomvet_ring::FILE_BYTES as u64
+}

@@ -1,0 +1,144 @@
+//! The programs of `tests/programs/java/behaviour`: whatever they do to their JVM, they do it as without us, and what was
+//! found so far is reported.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::innermost;
+use crate::support::{atomvet, classes, java, jdk, run, version};
+
+/// What came of a run under the command.
+pub(crate) struct Outcome {
+    /// Its own.
+    pub(crate) status: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    /// The innermost blocks that are blamed, and the whole report.
+    pub(crate) blamed: BTreeSet<String>,
+    pub(crate) report: Value,
+}
+
+/// Runs a program with options for the JVM before it.
+fn watched(jvm: &[&str], program: &[&str]) -> Outcome {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("report.json");
+    let mut command = atomvet();
+    command.args(["java", "--format", "json", "--verify", "-o"]).arg(&path);
+    command.args(jvm).arg("-cp").arg(classes()).args(program);
+    let output = run(&mut command);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let report = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{command:?}: {e}: {stderr}"));
+    let report = serde_json::from_str(&report).unwrap_or_else(|e| panic!("{command:?}: {e}: {report}"));
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    Outcome { status: output.status.code(), stdout, stderr, blamed: innermost(&report), report }
+}
+
+/// A program that ends by itself with this status, and prints what it prints without us.
+fn check(jvm: &[&str], program: &[&str], status: i32, blamed: &[&str]) -> Outcome {
+    let plain = run(java().args(jvm).arg("-cp").arg(classes()).args(program));
+    assert_eq!(plain.status.code(), Some(status), "{program:?}: {}", String::from_utf8_lossy(&plain.stderr));
+    let outcome = watched(jvm, program);
+    let context =
+        format!("{jvm:?} {program:?}: {:?}\n{}\n{:#}", outcome.status, outcome.stderr, outcome.report);
+    assert_eq!(outcome.stdout, String::from_utf8_lossy(&plain.stdout), "{context}");
+    assert_eq!(outcome.blamed, blamed.iter().map(|block| (*block).to_owned()).collect(), "{context}");
+    let expected = match (blamed, status) {
+        ([], 0) => 0,
+        ([], _) => 2,
+        _ => 1,
+    };
+    assert_eq!(outcome.status, Some(expected), "{context}");
+    let told = format!("ended with exit status {status}");
+    assert_eq!(outcome.stderr.contains(&told), status != 0, "{context}");
+    outcome
+}
+
+#[test]
+fn programs_end_as_without_us() {
+    for (way, status) in
+        [("exit", 4), ("halt", 5), ("exit-in-block", 6), ("daemon", 0), ("exception", 1), ("overflow", 0)]
+    {
+        check(&[], &["Ends", way], status, &["Ends.deposit"]);
+    }
+}
+
+/// The JVM tells nobody that it crashes; the records are in memory that outlives it.
+#[test]
+fn a_crash_does_not_lose_what_was_found() {
+    let quiet = ["-XX:-CreateCoredumpOnCrash", "-XX:ErrorFile=/dev/null"];
+    for way in [&["Ends", "crash"][..], &["Ends", "kill", "SEGV"]] {
+        let outcome = watched(&quiet, way);
+        let context = format!("{way:?}: {:?}\n{}", outcome.status, outcome.stderr);
+        assert_eq!(outcome.status, Some(1), "{context}");
+        assert!(outcome.stdout.contains("fatal error"), "{context}\n{}", outcome.stdout);
+        assert_eq!(outcome.blamed, BTreeSet::from(["Ends.deposit".to_owned()]), "{context}");
+        assert!(outcome.stderr.contains("ended with "), "{context}");
+    }
+    let outcome = watched(&[], &["Ends", "kill", "KILL"]);
+    assert_eq!(outcome.status, Some(1), "{}", outcome.stderr);
+    assert_eq!(outcome.blamed, BTreeSet::from(["Ends.deposit".to_owned()]));
+    assert!(outcome.stderr.contains("ended with signal 9"), "{}", outcome.stderr);
+}
+
+/// Whether the JVM takes an option.
+fn has(option: &str) -> bool {
+    run(java().args(["-XX:+UnlockExperimentalVMOptions", option, "-version"])).status.success()
+}
+
+#[test]
+fn objects_stay_the_same_when_a_collector_moves_them() {
+    let mut tried = 0;
+    for collector in
+        ["UseSerialGC", "UseParallelGC", "UseG1GC", "UseZGC", "UseShenandoahGC", "UseCompactObjectHeaders"]
+    {
+        let option = format!("-XX:+{collector}");
+        if !has(&option) {
+            continue;
+        }
+        tried += 1;
+        let options = ["-XX:+UnlockExperimentalVMOptions", "-Xmx96m", &option];
+        check(&options, &["Moving"], 0, &["Moving$Account.deposit", "Moving.add"]);
+        check(&options, &["Moving", "exchanges"], 0, &[]);
+    }
+    assert!(tried >= 3, "only {tried} collectors");
+}
+
+#[test]
+fn classes_of_two_loaders_are_two_classes() {
+    check(&[], &["Loaders", "one"], 0, &["Loaders$Counter.add"]);
+    check(&[], &["Loaders", "two"], 0, &[]);
+}
+
+#[test]
+fn another_agent_may_be_there() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let manifest = directory.path().join("manifest");
+    std::fs::write(&manifest, "Premain-Class: OtherAgent\nCan-Retransform-Classes: true\n").expect("a file");
+    let jar = directory.path().join("agent.jar");
+    let mut command = std::process::Command::new(jdk("jar"));
+    command.arg("cfm").arg(&jar).arg(&manifest).arg("-C").arg(classes()).arg("OtherAgent.class");
+    command.arg("-C").arg(classes()).arg("OtherAgent$1.class");
+    assert!(run(&mut command).status.success(), "{command:?}");
+    let option = format!("-javaagent:{}", jar.display());
+    let outcome = check(&[&option], &["Ends", "return"], 0, &["Ends.deposit"]);
+    assert!(outcome.stdout.contains("transformed 2 times"), "{}", outcome.stdout);
+}
+
+/// What virtual threads do is not recorded, and that is said.
+#[test]
+fn virtual_threads_are_refused_in_words() {
+    let outcome = check(&[], &["VirtualThreads"], 0, &["VirtualThreads.deposit"]);
+    let said = outcome.report.to_string().contains("virtual threads: what they do is not recorded");
+    assert_eq!(said, version() >= 21, "{:#}", outcome.report);
+}
+
+#[test]
+fn jvms_that_a_jvm_starts_are_watched() {
+    let outcome = watched(&[], &["Starts", "Ends", "exit"]);
+    let context = format!("{:?}\n{}\n{:#}", outcome.status, outcome.stderr, outcome.report);
+    assert_eq!(outcome.status, Some(1), "{context}");
+    assert_eq!(outcome.blamed, BTreeSet::from(["Ends.deposit".to_owned()]), "{context}");
+    // The first JVM says nothing; the other one says that it takes options from the environment.
+    assert_eq!(outcome.stderr.matches("Picked up JAVA_TOOL_OPTIONS").count(), 1, "{context}");
+}

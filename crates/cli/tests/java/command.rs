@@ -1,0 +1,74 @@
+//! The command around the programs: which JVM it finds, what it gives it, and what it says if that is not to be.
+
+use std::path::Path;
+
+use crate::support::{atomvet, classes, java_path, run};
+
+/// Runs the command in an environment of its own and gives its status and what it says.
+fn says(arguments: &[&str], environment: &[(&str, &str)]) -> (Option<i32>, String) {
+    let mut command = atomvet();
+    command.args(arguments).env_remove("JAVA_HOME").envs(environment.iter().copied());
+    let output = run(&mut command);
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn what_cannot_be_run_is_told_in_one_line() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let home = directory.path();
+    std::fs::create_dir(home.join("bin")).expect("a directory");
+    let java = home.join("bin/java");
+    let home = home.to_str().expect("a name");
+    let told = |environment: &[(&str, &str)], what: &[&str]| {
+        let (status, text) = says(&["java", "-version"], environment);
+        assert_eq!(status, Some(2), "{text}");
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert!(what.iter().all(|what| text.contains(what)), "{text}");
+    };
+    told(&[("PATH", "/nowhere")], &["no java in PATH", "set JAVA_HOME"]);
+    told(&[("JAVA_HOME", home)], &["has no bin/java", "unset it"]);
+    let executable = |bytes: &[u8]| {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::write(&java, bytes).expect("a file");
+        std::fs::set_permissions(&java, std::fs::Permissions::from_mode(0o755)).expect("a file");
+    };
+    executable(b"\x7fELF\x01\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x03\0");
+    told(&[("JAVA_HOME", home)], &["not a JVM for 64-bit x86", "set JAVA_HOME"]);
+    executable(b"#!/bin/sh\n");
+    std::fs::write(Path::new(home).join("release"), "JAVA_VERSION=\"1.8.0_292\"\n").expect("a file");
+    told(&[("JAVA_HOME", home)], &["Java 8 is too old", "17 or later"]);
+    let (status, text) = says(&["java", "--include", "java/util/Vector", "-version"], &[]);
+    assert_eq!(status, Some(2), "{text}");
+    assert!(text.contains("dots stand between packages"), "{text}");
+}
+
+#[test]
+fn a_jvm_without_its_agent_is_not_clean() {
+    let (status, text) = says(&["java", "-version"], &[("ATOMVET_AGENT", "/nowhere/agent.so")]);
+    assert_eq!(status, Some(2), "{text}");
+    assert!(text.contains("the agent was not loaded"), "{text}");
+}
+
+#[test]
+fn run_knows_a_jvm_when_it_sees_one() {
+    let mut command = atomvet();
+    command.args(["run", "--"]).arg(java_path()).arg("-cp").arg(classes()).arg("BankBad");
+    let output = run(&mut command);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("BankBad$Account.deposit"), "{text}");
+    assert!(!text.contains("JAVA_TOOL_OPTIONS"), "{text}");
+}
+
+/// As a build tool does it: the JVM is somebody's child.
+#[test]
+fn jvms_that_others_start_are_watched() {
+    let mut command = atomvet();
+    let script = format!("{} -cp {} BankBad; exit 0", java_path().display(), classes().display());
+    command.args(["run", "--", "sh", "-c", &script]).env("JAVA_TOOL_OPTIONS", "-Duser.of=options");
+    let output = run(&mut command);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("BankBad$Account.deposit"), "{text}");
+    assert!(text.contains("-Duser.of=options -agentpath:"), "{text}");
+}

@@ -1,0 +1,269 @@
+//! Which takings and givings-back of locks need a record: those by which a lock changes hands and its new owner learns
+//! something.
+//!
+//! Taking a lock puts a thread behind whoever gave it back last. If that was the thread itself, or another one behind whose
+//! period of then it is already, nothing is new: the taking is *silent*, and so is the giving-back that belongs to it. All
+//! that may ever be asked about a silent one is where it stands among the records of its thread. Between two things that the
+//! thread receives that is all the same, as long as the same blocks are open: one record, a *mark*, stands for all of them. The
+//! thread makes it before it receives something, announces a block that it entered since, or leaves one that was announced.
+//! Who takes the lock before that makes the mark on behalf of the thread.
+//!
+//! ```text
+//! T1   [ take L  give back L ]   [ take M  give back M ]        (mark)  receives …
+//! T2                                                                    … take L: behind the mark; take M: not new
+//! ```
+//!
+//! For every lock a word of the filter's memory says who gave it back last:
+//!
+//! ```text
+//! word = index (12) | period (32) | (15) | times taken (4) | recorded (1)
+//! ```
+//!
+//! Only its owner writes it. Locks that are taken for the first few times are recorded in any case: reports about small programs
+//! tell of locks, not of marks.
+
+use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
+
+use crate::ring::Kind;
+use crate::stream::{self, Behalf};
+use crate::sys;
+use crate::thread::{self, FRAMES, Frame, SILENT, STEP, Thread, UNMARKED};
+use crate::{late, planes, shadow};
+
+/// The giving-back has a record of its own.
+const RECORDED: u64 = 1;
+const TIME: u64 = 2;
+const TIMES: u64 = 15 * TIME;
+
+/// How often a lock is taken before it may be silent.
+static PATIENCE: AtomicU64 = AtomicU64::new(8 * TIME);
+
+/// Locks may be silent from the start: for tests, which are short.
+pub fn have_no_patience() {
+    PATIENCE.store(0, Ordering::Relaxed);
+}
+
+/// A period, as it is told to the command.
+fn told(key: u64) -> u64 {
+    key / STEP
+}
+
+/// The running thread has taken a lock, exclusively.
+#[inline]
+pub fn taken(thread: &mut Thread, lock: usize, place: usize) {
+    thread.locks += 1;
+    let last = planes::word_of_lock(lock).load(Ordering::Relaxed);
+    let is_behind = is_behind(thread, last);
+    let may_be_silent = last & TIMES >= PATIENCE.load(Ordering::Relaxed) && !shadow::records_all();
+    let silent = thread.silent_count as usize;
+    if is_behind && may_be_silent && silent < SILENT {
+        thread.silent[silent] = lock;
+        thread.silent_count += 1;
+        return;
+    }
+    late::record_bare(thread);
+    thread.receive();
+    if !is_behind && last & RECORDED == 0 && is_marked(last) {
+        stream::record(thread, Kind::Behind, 0, told(last), place);
+    }
+    stream::record(thread, Kind::Acquire, 0, lock as u64, place);
+    shadow::note_period(&mut thread.behind, last);
+}
+
+/// The running thread is about to give a lock back that it holds exclusively.
+#[inline]
+pub fn given_back(thread: &mut Thread, lock: usize, place: usize) {
+    thread.locks = thread.locks.saturating_sub(1);
+    let word = planes::word_of_lock(lock);
+    let times = (word.load(Ordering::Relaxed) & TIMES) + TIME;
+    let mut now = thread.key | times.min(TIMES);
+    if !forget_silent(thread, lock) {
+        stream::record(thread, Kind::Release, 0, lock as u64, place);
+        now |= RECORDED;
+    } else if !is_marked_up_to(thread, thread.key) {
+        note_unmarked(thread);
+    }
+    planes::summarise_lock(thread, lock);
+    word.store(now, Ordering::Relaxed);
+}
+
+/// The running thread is about to give a lock back to wait for a condition, which is always on record.
+pub fn waits(thread: &mut Thread, lock: usize, place: usize) {
+    while forget_silent(thread, lock) {
+        stream::record(thread, Kind::Acquire, 0, lock as u64, place);
+    }
+    let word = planes::word_of_lock(lock);
+    let times = word.load(Ordering::Relaxed) & TIMES;
+    planes::summarise_lock(thread, lock);
+    word.store(thread.key | times | RECORDED, Ordering::Relaxed);
+}
+
+/// Whether the thread comes after a giving-back already.
+#[inline(always)]
+fn is_behind(thread: &Thread, last: u64) -> bool {
+    let index = thread::index_of(last);
+    index == 0 || index == thread.index as usize && last >= thread.birth || shadow::is_after(thread, last)
+}
+
+/// Whether the innermost holding of a lock is silent. It is none any more then.
+#[inline(always)]
+fn forget_silent(thread: &mut Thread, lock: usize) -> bool {
+    let count = thread.silent_count as usize;
+    let Some(at) = thread.silent[..count].iter().rposition(|&silent| silent == lock) else { return false };
+    thread.silent.copy_within(at + 1..count, at);
+    thread.silent_count -= 1;
+    true
+}
+
+/// A lock was given back silently in this period: a mark will be needed.
+fn note_unmarked(thread: &mut Thread) {
+    // Those for which the same blocks are open by now have one mark.
+    let count = thread.unmarked_count as usize;
+    if count > 0 && open_since(thread, thread.unmarked[count - 1]) == thread.depth.min(FRAMES) {
+        thread.unmarked[count - 1] = thread.unmarked[count - 1].max(thread.key);
+        return;
+    }
+    if count > 1
+        && open_since(thread, thread.unmarked[count - 1]) == open_since(thread, thread.unmarked[count - 2])
+    {
+        thread.unmarked[count - 2] = thread.unmarked[count - 1];
+        thread.unmarked_count -= 1;
+    } else if count == UNMARKED {
+        mark(thread);
+    }
+    let count = thread.unmarked_count as usize;
+    thread.unmarked[count] = thread.key;
+    compiler_fence(Ordering::SeqCst);
+    thread.unmarked_count += 1;
+}
+
+/// How many blocks were open in the period `when` and still are.
+fn open_since(thread: &Thread, when: u64) -> usize {
+    open_in(thread.frames, thread.depth.min(FRAMES), when)
+}
+
+fn open_in(frames: *const Frame, depth: usize, when: u64) -> usize {
+    // SAFETY: there is room for so many frames.
+    let is_older = |&open: &usize| open == 0 || unsafe { (*frames.add(open - 1)).entered } <= when;
+    (0..=depth).rev().find(is_older).unwrap_or(0)
+}
+
+/// Makes the marks that the thread has left out so far.
+pub fn mark(thread: &mut Thread) {
+    mark_outside(thread, FRAMES);
+}
+
+/// Makes those for which at most so many blocks are open.
+#[cold]
+#[inline(never)]
+pub(crate) fn mark_outside(thread: &mut Thread, most: usize) {
+    while thread.unmarked_count > 0 {
+        let key = thread.unmarked[0];
+        let open = open_since(thread, key);
+        if open > most {
+            return;
+        }
+        thread.unmarked.copy_within(1.., 0);
+        thread.unmarked_count -= 1;
+        // What another thread has announced for this one, it has marked before.
+        if !is_marked_up_to(thread, key) && thread.announced_in_effect() <= open {
+            stream::record_in(thread, open, Kind::Mark, 0, told(key), 0);
+        }
+        compiler_fence(Ordering::SeqCst);
+        thread.marked = thread.marked.max(key);
+    }
+}
+
+#[inline(always)]
+fn is_marked_up_to(thread: &Thread, key: u64) -> bool {
+    thread.marked.max(thread.marked_by_other.load(Ordering::Relaxed)) >= key
+}
+
+/// Whether there is a mark for a period of another thread's, or can be made on its behalf. No other answer is known to
+/// happen; an order would be lost.
+#[cold]
+#[inline(never)]
+fn is_marked(last: u64) -> bool {
+    const TRIES: u32 = 100_000;
+    let key = last & !(STEP - 1);
+    let other = thread::of_index(thread::index_of(key));
+    for tries in 1..TRIES {
+        // SAFETY: what is known about threads lives for ever; every field is read on its own.
+        unsafe {
+            let birth = (&raw const (*other).birth).read_volatile();
+            let marked = (&raw const (*other).marked).read_volatile();
+            let by_other = (*other).marked_by_other.load(Ordering::Relaxed);
+            // Who ends, or goes on under another index, makes its marks before.
+            if birth > key || thread::index_of(birth) != thread::index_of(key) || marked.max(by_other) >= key
+            {
+                return true;
+            }
+            if mark_for(other) {
+                return true;
+            }
+        }
+        if tries % 64 == 0 {
+            sys::pause();
+        }
+    }
+    stream::count_lost_order();
+    false
+}
+
+/// What another thread's marks depend on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct State {
+    newest: u64,
+    depth: usize,
+    announced: usize,
+    unmarked: [u64; UNMARKED],
+    unmarked_count: usize,
+}
+
+/// Makes another thread's marks. False if that has changed something meanwhile.
+///
+/// # Safety
+/// It is a thread's.
+pub(crate) unsafe fn mark_for(other: *const Thread) -> bool {
+    // SAFETY: as above: whatever is read may be of different moments, and is believed if it is the same twice.
+    let now = || unsafe {
+        State {
+            newest: (&raw const (*other).newest).read_volatile(),
+            depth: (&raw const (*other).depth).read_volatile().min(FRAMES),
+            announced: (*other).announced_in_effect(),
+            unmarked: (&raw const (*other).unmarked).read_volatile(),
+            unmarked_count: ((&raw const (*other).unmarked_count).read_volatile() as usize).min(UNMARKED),
+        }
+    };
+    let before = now();
+    compiler_fence(Ordering::SeqCst);
+    // SAFETY: fields that never change while the thread lives.
+    let (serial, frames) = unsafe { ((*other).serial, (*other).frames) };
+    let mut marks = [(0, 0); UNMARKED];
+    let mut count = 0;
+    for &key in &before.unmarked[..before.unmarked_count] {
+        let open = open_in(frames, before.depth, key);
+        if before.announced <= open {
+            marks[count] = (open, told(key));
+            count += 1;
+        }
+    }
+    if before.unmarked_count == 0 || now() != before {
+        return false;
+    }
+    let behalf = Behalf { serial, frames, announced: before.announced };
+    if count > 0 && !stream::record_marks(&behalf, &marks[..count], || now() == before) {
+        return false;
+    }
+    let open = marks[..count].last().map_or(0, |mark| mark.0);
+    let last = before.unmarked[before.unmarked_count - 1];
+    // SAFETY: the thread reads it back with care.
+    unsafe {
+        if open > before.announced {
+            let said = ((*frames.add(open - 1)).entered, open);
+            (&raw const (*other).announced_by_other).cast_mut().write_volatile(said);
+        }
+        (*other).marked_by_other.fetch_max(last, Ordering::Relaxed);
+    }
+    true
+}

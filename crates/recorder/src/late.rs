@@ -1,0 +1,257 @@
+//! Accesses without a record that get one late, if at all; `shadow.rs` says when and why that is right.
+
+use core::sync::atomic::Ordering;
+
+use crate::handover;
+use crate::planes::{GRANULE, PLANES, plane, plane_of_writes, summarise, summary_of_others, word};
+use crate::shadow::{
+    Access, BYTES, FOREIGN, KEPT_BY_LATE, LATE, LATE_READ, LATE_WRITE, PAST, QUIET, WHEN, bytes_of, has_met,
+    record, stripe,
+};
+use crate::stream::{self, Late};
+use crate::thread::{self, BARE, Bare, FRAMES, Frame, RECENT, Thread};
+
+/// A read that no record of this period covers. It is late, unless another thread has written there and this one has not
+/// heard of it.
+#[inline(never)]
+pub(crate) fn read_late(address: usize, size: usize, place: usize) {
+    let Some(thread) = thread::current() else { return record(Access::Read, address, size, place) };
+    let bytes = bytes_of(address, size);
+    let own = Access::Read.own(thread, address);
+    let mut known = own.load(Ordering::Relaxed);
+    let is_own = thread::is_since(known, thread.birth);
+    if !is_own || known & QUIET == 0 {
+        if known != 0 && !is_own || (address & (GRANULE - 1)) + size > GRANULE {
+            return record(Access::Read, address, size, place);
+        }
+        let written = written_by_others(thread, address);
+        if written & QUIET != 0 || written & bytes != 0 && known & bytes != bytes {
+            return record(Access::Read, address, size, place);
+        }
+        if written == 0 {
+            known |= QUIET;
+        }
+    }
+    if thread.ignoring == 0 {
+        // A period is kept for all bytes of a word together.
+        let kept = KEPT_BY_LATE[usize::from(thread::is_since(known, thread.key))];
+        summarise(thread, Access::Read, address);
+        own.store(thread.key | LATE_READ | known & kept | bytes, Ordering::Relaxed);
+        remember(thread, Access::Read, address, size, place);
+    }
+}
+
+/// Which bytes around an address another thread has written, in a way that matters to a read; and whether one believes that
+/// it is alone here.
+#[inline(always)]
+fn written_by_others(thread: &Thread, address: usize) -> u64 {
+    let mut groups = summary_of_others(thread, address) & 0xf;
+    let mut found = 0;
+    while groups != 0 {
+        // SAFETY: a reserved plane.
+        let written = unsafe { word(plane_of_writes(groups.trailing_zeros() as usize), address) };
+        let written = written.load(Ordering::Relaxed);
+        if !thread::is_since(written, thread.birth) {
+            let unheard = written & FOREIGN != 0 || written & PAST != 0 && !has_met(thread, written);
+            found |= written & QUIET | if unheard { BYTES } else { written & BYTES };
+        }
+        groups &= groups - 1;
+    }
+    found
+}
+
+/// A write that no record of this period covers. It is late where no other thread has a word, and if one of an earlier
+/// period covers it and nobody has read it since.
+#[inline(never)]
+pub(crate) fn write_late(address: usize, size: usize, place: usize) {
+    let Some(thread) = thread::current() else { return record(Access::Write, address, size, place) };
+    let bytes = bytes_of(address, size);
+    let own = Access::Write.own(thread, address);
+    let mut known = own.load(Ordering::Relaxed);
+    let is_own = thread::is_since(known, thread.birth);
+    if known != 0 && !is_own || (address & (GRANULE - 1)) + size > GRANULE {
+        return record(Access::Write, address, size, place);
+    }
+    if known & QUIET == 0 {
+        let others = words_of_others(thread, address);
+        if others == 0 {
+            known |= QUIET;
+        } else if !known & bytes != 0 || others & bytes != 0 {
+            return record(Access::Write, address, size, place);
+        }
+    }
+    if thread.ignoring == 0 {
+        let kept = KEPT_BY_LATE[usize::from(thread::is_since(known, thread.key))];
+        summarise(thread, Access::Write, address);
+        own.store(thread.key | LATE_WRITE | known & kept | bytes, Ordering::Relaxed);
+        remember(thread, Access::Write, address, size, place);
+    }
+}
+
+/// All words of other threads for an address, in one.
+#[inline(always)]
+fn words_of_others(thread: &Thread, address: usize) -> u64 {
+    let mut known = summary_of_others(thread, address);
+    let mut found = 0;
+    while known != 0 {
+        let number = known.trailing_zeros() as usize;
+        let plane = if number < PLANES { plane_of_writes(number) } else { plane(number) };
+        // SAFETY: a reserved plane.
+        let word = unsafe { word(plane, address) }.load(Ordering::Relaxed);
+        if !thread::is_since(word, thread.birth) {
+            found |= word;
+        }
+        known &= known - 1;
+    }
+    found
+}
+
+/// Marks an access as late that was just noted as recorded.
+#[inline(always)]
+pub(crate) fn mark_late(thread: &mut Thread, access: Access, address: usize, size: usize, place: usize) {
+    let (reads, writes) = (Access::Read.own(thread, address), Access::Write.own(thread, address));
+    for (own, concerned) in [(reads, true), (writes, access == Access::Write)] {
+        if concerned {
+            own.store(own.load(Ordering::Relaxed) | LATE, Ordering::Relaxed);
+        }
+    }
+    remember(thread, access, address, size, place);
+}
+
+/// Keeps what is needed to record a late access after all.
+#[inline(always)]
+fn remember(thread: &mut Thread, access: Access, address: usize, size: usize, place: usize) {
+    thread.recent[(address >> 3) % RECENT] = (address & !7, place);
+    let count = thread.bare_count as usize;
+    if count < BARE && thread.locks == 0 && thread.depth > 0 {
+        let (key, writes) = (thread.key, access == Access::Write);
+        thread.bare[count] = Bare { address, place, key, size: size as u32, writes };
+        thread.bare_count += 1;
+    }
+}
+
+/// Before the thread receives something, leaves a block in which something is recorded, or announces one that was entered
+/// since: late accesses that no lock protected, and that may race, are recorded while they can be, in the blocks that were
+/// open then.
+#[inline]
+pub fn record_bare(thread: &mut Thread) {
+    if thread.bare_count > 0 {
+        record_some_bare(thread);
+    }
+    if thread.unmarked_count > 0 {
+        handover::mark(thread);
+    }
+}
+
+#[inline(never)]
+fn record_some_bare(thread: &mut Thread) {
+    // What is recorded below asks for this again.
+    let count = core::mem::replace(&mut thread.bare_count, 0) as usize;
+    for i in 0..count {
+        let Bare { address, place, key, size, writes } = thread.bare[i];
+        let stripe = stripe(address);
+        let Some(open) = open_since(thread, key) else { continue };
+        handover::mark_outside(thread, open);
+        // Another stripe may be held, so there is no waiting.
+        if key < thread.received || thread.announced_in_effect() > open || !stripe.try_lock() {
+            continue;
+        }
+        let access = if writes { Access::Write } else { Access::Read };
+        let own = access.own(thread, address);
+        let known = own.load(Ordering::Relaxed);
+        if known & (WHEN | LATE) == key | LATE && !known & bytes_of(address, size as usize) == 0 {
+            own.store(known & !LATE, Ordering::Relaxed);
+            stream::record_in(thread, open, access.kind(), size as u8, address as u64, place);
+        }
+        stripe.unlock();
+    }
+}
+
+/// How many of a thread's blocks were open in the period `when` and still are; nothing if that would take long to find out.
+/// Numbers of periods grow, so it is the outer ones.
+#[inline(always)]
+fn open_since(thread: &Thread, when: u64) -> Option<usize> {
+    open_in(thread.frames, thread.depth.min(FRAMES), when)
+}
+
+#[inline(always)]
+fn open_in(frames: *const Frame, depth: usize, when: u64) -> Option<usize> {
+    /// How far down the blocks are looked through.
+    const DEPTH: usize = 64;
+    let further = depth.saturating_sub(DEPTH);
+    // SAFETY: there is room for so many frames.
+    let is_older = |&open: &usize| open == 0 || unsafe { (*frames.add(open - 1)).entered } <= when;
+    (further..=depth).rev().find(is_older)
+}
+
+/// Records a late access on behalf of the thread that made it, if that is still where it was. True if so.
+///
+/// The other thread goes on meanwhile, so what is read here may be torn. It is believed only if nothing has changed before and
+/// after, and after the place of the record among all others was taken: what the other thread records itself, it
+/// records later. Should it make the same announcement at this moment, that begins another instance of the block.
+#[cold]
+#[inline(never)]
+pub(crate) fn act_for(late: u64, access: Access, address: usize, bytes: u64) -> bool {
+    if bytes == 0 {
+        return false;
+    }
+    let when = late & WHEN;
+    let other = thread::of_index(thread::index_of(late));
+    if other.is_null() {
+        return false;
+    }
+    // SAFETY: what is known about threads lives for ever; every field is read on its own, as it is at some moment.
+    unsafe {
+        let now = || {
+            let read = |field: *const u64| field.read_volatile();
+            (
+                read(&raw const (*other).newest),
+                read((&raw const (*other).depth).cast()),
+                (*other).announced_in_effect(),
+            )
+        };
+        // Locks that it gave back in outer blocks come first.
+        if (&raw const (*other).unmarked_count).read_volatile() > 0 && !handover::mark_for(other) {
+            return false;
+        }
+        let before = now();
+        let (_, depth, announced) = before;
+        let depth = (depth as usize).min(FRAMES);
+        let frames = (*other).frames;
+        let Some(open) = open_in(frames, depth, when) else { return false };
+        let received = (&raw const (*other).received).read_volatile();
+        let birth = (&raw const (*other).birth).read_volatile();
+        let is_same_index = thread::index_of(birth) == thread::index_of(when);
+        if announced > open || received > when || birth > when || !is_same_index || now() != before {
+            return false;
+        }
+        let (at, place) = (&raw const (*other).recent[(address >> 3) % RECENT]).read_volatile();
+        let late = Late {
+            serial: (*other).serial,
+            frames,
+            announced,
+            open,
+            kind: access.kind(),
+            place: if at & !7 == address & !7 { place } else { 0 },
+        };
+        let start = address & !(GRANULE - 1);
+        if !stream::record_late(&late, start, bytes as u16, || now() == before) {
+            return false;
+        }
+        if open > announced {
+            let said = ((*frames.add(open - 1)).entered, open);
+            (&raw const (*other).announced_by_other).cast_mut().write_volatile(said);
+        }
+    }
+    true
+}
+
+/// Whether nobody can be asked any more to record what a word tells of.
+#[inline(always)]
+pub(crate) fn is_over(other: u64) -> bool {
+    let thread = thread::of_index(thread::index_of(other));
+    // SAFETY: what is known about threads lives for ever.
+    other & LATE == 0
+        || thread.is_null()
+        || unsafe { (&raw const (*thread).received).read_volatile() } > other & WHEN
+}

@@ -1,0 +1,178 @@
+//! Where the words of the filter are: planes of memory that follow the program's, one word of 8 bytes for every 16.
+//!
+//! A thread has a plane for its reads and one for its writes, which it shares with all threads of its group. Nothing takes room before
+//! it is written to. Memory that begins a new life has its words cleared.
+
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+use crate::shadow::{self, Access};
+use crate::sys;
+use crate::thread::Thread;
+
+/// Addresses are told apart by this many bits.
+pub const ADDRESS_BITS: u32 = 43;
+const ADDRESSES: usize = 1 << ADDRESS_BITS;
+/// Bytes of the program that a word is about.
+pub(crate) const GRANULE: usize = 16;
+/// What is left of an address, before it is divided by 2 for its word.
+pub const ADDRESS_MASK: usize = ADDRESSES - GRANULE;
+const PLANE_BYTES: usize = ADDRESSES / 2;
+/// Groups of threads. Each has a plane for reads, and behind those one for writes.
+pub(crate) const PLANES: usize = 4;
+const TO_WRITES: usize = PLANE_BYTES * PLANES;
+/// Behind the planes, a byte for every 64 of the program says which planes were ever written to there (four bits for
+/// the planes of writes, four for those of reads), so that nobody looks into the others. Most memory is one thread's, and
+/// a look at an empty word would cost a miss in the cache, if not a page.
+const TO_SUMMARY: usize = TO_WRITES * 2;
+const SUMMARY_BYTES: usize = ADDRESSES / 64;
+/// Behind that, a plane of words about locks, see `handover.rs`.
+const TO_LOCKS: usize = TO_SUMMARY + SUMMARY_BYTES;
+
+static mut BASE: usize = 0;
+
+/// Reserves the planes. False if the address space is too small.
+pub fn reserve() -> bool {
+    /// Between low programs and the others, so that what is mapped later stays where it would be.
+    const USUALLY_FREE: usize = 0x1000_0000_0000;
+    let base = sys::reserve_at(USUALLY_FREE, TO_LOCKS + PLANE_BYTES);
+    // SAFETY: called once, before any thread records.
+    unsafe { BASE = base as usize };
+    !base.is_null()
+}
+
+/// Where the words for the reads of a thread are.
+pub fn plane(index: usize) -> usize {
+    // SAFETY: written once, before any thread records.
+    unsafe { BASE + index % PLANES * PLANE_BYTES }
+}
+
+/// Where those for its writes are.
+pub fn plane_of_writes(index: usize) -> usize {
+    // SAFETY: written once, before any thread records.
+    unsafe { BASE + TO_WRITES + index % PLANES * PLANE_BYTES }
+}
+
+/// Where words about locks are.
+fn plane_of_locks() -> usize {
+    // SAFETY: written once, before any thread records.
+    unsafe { BASE + TO_LOCKS }
+}
+
+/// The word about a lock, which is longer than what a word is about.
+#[inline(always)]
+pub(crate) fn word_of_lock(lock: usize) -> &'static AtomicU64 {
+    // SAFETY: a reserved plane.
+    unsafe { word(plane_of_locks(), lock) }
+}
+
+/// The word of a plane for an address. Linux puts programs and their heaps at 0x555… to 0x565…, or low, and libraries
+/// and stacks from 0x7ff… down; in the lower 43 bits they would meet only after 680 GB of the latter.
+///
+/// # Safety
+/// The plane is one of the reserved ones.
+#[inline(always)]
+pub(crate) unsafe fn word(plane: usize, address: usize) -> &'static AtomicU64 {
+    // SAFETY: every such offset is inside a plane.
+    unsafe { &*((plane + (address & ADDRESS_MASK) / 2) as *const AtomicU64) }
+}
+
+/// Which planes have something about the 64 bytes around an address.
+#[inline(always)]
+fn summary(address: usize) -> &'static AtomicU8 {
+    // SAFETY: every such offset is inside the reserved memory.
+    unsafe { &*((BASE + TO_SUMMARY + (address & (ADDRESSES - 1)) / 64) as *const AtomicU8) }
+}
+
+/// The bit of a thread's plane in a summary.
+#[inline(always)]
+fn summary_bit(thread: &Thread, access: Access) -> u8 {
+    let group = thread.index % PLANES as u32;
+    match access {
+        Access::Read => 0x10 << group,
+        Access::Write => 1 << group,
+    }
+}
+
+/// Threads that were ever in each group.
+static MEMBERS: [AtomicU32; PLANES] = [const { AtomicU32::new(0) }; PLANES];
+
+/// A thread gets an index: it shares planes with all others of its group, now and before.
+pub fn join_group(index: usize) {
+    MEMBERS[index % PLANES].fetch_add(1, Ordering::Relaxed);
+}
+
+/// Which planes have something about the 64 bytes around an address that may be another thread's.
+#[inline(always)]
+pub(crate) fn summary_of_others(thread: &Thread, address: usize) -> u8 {
+    let known = summary(address).load(Ordering::Relaxed);
+    let group = thread.index as usize % PLANES;
+    if MEMBERS[group].load(Ordering::Relaxed) == 1 { known & !(0x11 << group) } else { known }
+}
+
+/// Before the thread's own word is first written to.
+#[inline(always)]
+pub(crate) fn summarise(thread: &Thread, access: Access, address: usize) {
+    let (summary, bit) = (summary(address), summary_bit(thread, access));
+    if summary.load(Ordering::Relaxed) & bit == 0 {
+        summary.fetch_or(bit, Ordering::Relaxed);
+    }
+}
+
+/// Before the word about a lock is written to: where nobody has been, nobody looks for words that are to be forgotten.
+#[inline(always)]
+pub(crate) fn summarise_lock(thread: &Thread, lock: usize) {
+    summarise(thread, Access::Write, lock);
+}
+
+/// Memory begins a new life: no word speaks of it any more.
+pub fn forget(address: usize, bytes: usize) {
+    /// What a page of words is about.
+    const PAGE: usize = 2 * 4096;
+    const LARGE: usize = 16 * PAGE;
+    let (start, end) = (address & !(GRANULE - 1), (address + bytes + GRANULE - 1) & !(GRANULE - 1));
+    if bytes < LARGE {
+        return clear(start, end);
+    }
+    let (first_page, last_page) = ((start + PAGE - 1) & !(PAGE - 1), end & !(PAGE - 1));
+    clear(start, first_page);
+    clear(last_page, end);
+    let of_groups = (0..PLANES).flat_map(|index| [plane(index), plane_of_writes(index)]);
+    for plane in of_groups.chain([plane_of_locks()]) {
+        // SAFETY: a reserved plane.
+        let words = unsafe { word(plane, first_page) };
+        sys::forget_pages(&raw const *words as usize, (last_page - first_page) / 2);
+    }
+}
+
+/// In a new process: nobody is left who has given a lock back.
+pub fn forget_locks() {
+    sys::forget_pages(plane_of_locks(), PLANE_BYTES);
+}
+
+fn clear(from: usize, to: usize) {
+    for word in words(from, to) {
+        if word.load(Ordering::Relaxed) != 0 {
+            word.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// All words for a stretch of memory that may say something.
+fn words(from: usize, to: usize) -> impl Iterator<Item = &'static AtomicU64> {
+    (from & !(GRANULE - 1)..to).step_by(GRANULE).flat_map(|address| {
+        let known = summary(address).load(Ordering::Relaxed);
+        let groups = (0..PLANES).filter(move |index| known >> index & 0x11 != 0);
+        let planes = groups.flat_map(|index| [plane(index), plane_of_writes(index)]);
+        let planes = planes.chain((known != 0).then(plane_of_locks));
+        // SAFETY: reserved planes.
+        planes.map(move |plane| unsafe { word(plane, address) })
+    })
+}
+
+/// Whether any thread has accessed this memory, or it is too long to look, or words do not tell.
+pub fn is_known(address: usize, bytes: usize) -> bool {
+    const LONG: usize = 1 << 16;
+    bytes >= LONG
+        || shadow::records_all()
+        || words(address, address + bytes).any(|word| word.load(Ordering::Relaxed) != 0)
+}

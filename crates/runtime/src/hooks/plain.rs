@@ -1,0 +1,227 @@
+//! The hooks for plain accesses of up to 8 bytes. An access that is covered by a record (`shadow.rs`) is found to be so in 20
+//! instructions that call nothing and save no register. One that is late where its word is quiet takes 22 more: programs with
+//! short functions have as many of those. Everything else goes on in Rust, with the place it was called from.
+//!
+//! This file is compiled twice. As a part of the runtime it serves programs that were built for ThreadSanitizer. By itself,
+//! as `near`, it is an object that `atomvet cc` links into what it makes: calls go straight there instead of through the
+//! tables of the loader, which would take as long as the hook itself. Such an object knows its thread by a variable of its
+//! own, which the runtime sets, if it finds that both go by the same [`LAYOUT`]: programs may be older than the runtime.
+
+use core::arch::naked_asm;
+use core::mem::offset_of;
+
+use atomvet_recorder::thread::{BARE, INDEX_SHIFT, RECENT, Thread};
+use atomvet_recorder::{planes, shadow};
+
+/// The variable that has the address of the running thread's [`Thread`], or null.
+#[cfg(not(near))]
+macro_rules! thread {
+    () => {
+        "atomvet_thread"
+    };
+}
+#[cfg(near)]
+macro_rules! thread {
+    () => {
+        "atomvet_near_thread"
+    };
+}
+
+/// Leaves the rest to the runtime, from where the hook was called.
+#[cfg(not(near))]
+macro_rules! the_rest {
+    ($slow:literal) => {
+        concat!("mov rsi, qword ptr [rsp]\n jmp ", $slow)
+    };
+}
+/// Leaves the rest to the runtime, and tells it about the variable.
+#[cfg(near)]
+macro_rules! the_rest {
+    ($slow:literal) => {
+        concat!(
+            "mov rsi, qword ptr [rsp]\n",
+            "mov rdx, qword ptr fs:[0]\n",
+            "add rdx, qword ptr [rip + atomvet_near_thread@GOTTPOFF]\n",
+            "mov ecx, offset atomvet_near_layout\n",
+            "jmp ",
+            $slow,
+            "_near@PLT"
+        )
+    };
+}
+
+/// Every module has hooks of its own.
+#[cfg(not(near))]
+macro_rules! visibility {
+    ($hook:ident) => {
+        ""
+    };
+}
+#[cfg(near)]
+macro_rules! visibility {
+    ($hook:ident) => {
+        concat!(".hidden ", stringify!($hook))
+    };
+}
+
+#[cfg(near)]
+core::arch::global_asm!(
+    ".section .tbss.atomvet_near_thread,\"awT\",@nobits",
+    ".balign 8",
+    ".globl atomvet_near_thread",
+    ".hidden atomvet_near_thread",
+    ".type atomvet_near_thread,@object",
+    ".size atomvet_near_thread,8",
+    "atomvet_near_thread:",
+    ".zero 8",
+    ".set atomvet_near_layout, {}",
+    ".text",
+    const LAYOUT,
+);
+
+/// What the hooks take for granted about a thread and the words of the filter, in one number.
+pub(crate) const LAYOUT: u32 = {
+    /// To be changed with the meaning of anything below.
+    const REVISION: usize = 1;
+    let facts = [
+        REVISION,
+        offset_of!(Thread, plane),
+        offset_of!(Thread, write_plane),
+        offset_of!(Thread, key),
+        offset_of!(Thread, seen),
+        offset_of!(Thread, birth),
+        offset_of!(Thread, ignoring),
+        offset_of!(Thread, bare_count),
+        offset_of!(Thread, locks),
+        offset_of!(Thread, recent),
+        planes::ADDRESS_MASK,
+        INDEX_SHIFT as usize,
+        shadow::KEPT_BY_LATE[0] as usize,
+        shadow::KEPT_BY_LATE[1] as usize,
+        shadow::QUIET as usize,
+        shadow::LATE_READ as usize,
+        shadow::LATE_WRITE as usize,
+        BARE,
+        RECENT,
+    ];
+    let (mut hash, mut i) = (0u64, 0);
+    while i < facts.len() {
+        hash = (hash ^ facts[i] as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        i += 1;
+    }
+    (hash >> 33) as u32
+};
+
+/// The same as [`shadow::access`], which says what is done here and why.
+macro_rules! accesses {
+    ($($hook:ident $slow:literal: $size:literal in $plane:ident, $late:ident;)*) => {
+        $(
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            unsafe extern "C" fn $hook(address: usize) {
+                naked_asm!(
+                    visibility!($hook),
+                    concat!("mov rax, qword ptr [rip + ", thread!(), "@GOTTPOFF]"),
+                    "movabs rdx, {mask}",
+                    "mov rax, qword ptr fs:[rax]",
+                    "and rdx, rdi",
+                    "shr rdx",
+                    "test rax, rax",
+                    "jz 2f",
+                    "inc qword ptr [rax + {seen}]",
+                    "add rdx, qword ptr [rax + {plane}]",
+                    "mov rsi, qword ptr [rdx]",
+                    // Is the word of this thread and this period?
+                    "mov r8, rsi",
+                    "sub r8, qword ptr [rax + {key}]",
+                    "mov ecx, edi",
+                    "shr r8, {index_shift}",
+                    "jnz 3f",
+                    // Has it all bytes? They are turned to where those of the first address would be.
+                    "mov r8d, esi",
+                    "ror r8w, cl",
+                    "not r8d",
+                    "test r8b, {bytes}",
+                    "jnz 4f",
+                    "ret",
+                    // Everything else, in Rust.
+                    "2:",
+                    the_rest!($slow),
+                    // Not of this period: of this thread at all?
+                    "3:",
+                    "mov r8, rsi",
+                    "sub r8, qword ptr [rax + {birth}]",
+                    "shr r8, {index_shift}",
+                    "jnz 2b",
+                    "and esi, {kept_of_earlier}",
+                    "jmp 5f",
+                    // Of this period, but not of all bytes.
+                    "4:",
+                    "and esi, {kept_of_this}",
+                    "5:",
+                    "test esi, {quiet}",
+                    "jz 2b",
+                    // Is the access to be ignored, or to be kept in `bare`?
+                    "cmp dword ptr [rax + {ignoring}], 0",
+                    "jne 2b",
+                    "cmp dword ptr [rax + {bare_count}], {bare}",
+                    "jae 6f",
+                    "cmp dword ptr [rax + {locks}], 0",
+                    "je 2b",
+                    // It is of this period from now on, and late.
+                    "6:",
+                    "mov r8d, {bytes}",
+                    "rol r8w, cl",
+                    "lea r8d, [r8 + {late}]",
+                    "or esi, r8d",
+                    "or rsi, qword ptr [rax + {key}]",
+                    "mov qword ptr [rdx], rsi",
+                    // And this is where.
+                    "mov rcx, qword ptr [rsp]",
+                    "mov edx, edi",
+                    "and edx, {recent_mask}",
+                    "mov qword ptr [rax + rdx * 2 + {recent}], rdi",
+                    "mov qword ptr [rax + rdx * 2 + {recent} + 8], rcx",
+                    "ret",
+                    mask = const planes::ADDRESS_MASK,
+                    plane = const offset_of!(Thread, $plane),
+                    key = const offset_of!(Thread, key),
+                    seen = const offset_of!(Thread, seen),
+                    birth = const offset_of!(Thread, birth),
+                    index_shift = const INDEX_SHIFT,
+                    bytes = const (1 << $size) - 1,
+                    kept_of_earlier = const shadow::KEPT_BY_LATE[0],
+                    kept_of_this = const shadow::KEPT_BY_LATE[1],
+                    quiet = const shadow::QUIET,
+                    ignoring = const offset_of!(Thread, ignoring),
+                    bare_count = const offset_of!(Thread, bare_count),
+                    bare = const BARE,
+                    locks = const offset_of!(Thread, locks),
+                    late = const shadow::$late,
+                    recent = const offset_of!(Thread, recent),
+                    recent_mask = const (RECENT - 1) * 8,
+                )
+            }
+        )*
+    };
+}
+
+accesses! {
+    __tsan_read1 "atomvet_read1": 1 in plane, LATE_READ;
+    __tsan_read2 "atomvet_read2": 2 in plane, LATE_READ;
+    __tsan_read4 "atomvet_read4": 4 in plane, LATE_READ;
+    __tsan_read8 "atomvet_read8": 8 in plane, LATE_READ;
+    __tsan_volatile_read1 "atomvet_read1": 1 in plane, LATE_READ;
+    __tsan_volatile_read2 "atomvet_read2": 2 in plane, LATE_READ;
+    __tsan_volatile_read4 "atomvet_read4": 4 in plane, LATE_READ;
+    __tsan_volatile_read8 "atomvet_read8": 8 in plane, LATE_READ;
+    __tsan_write1 "atomvet_write1": 1 in write_plane, LATE_WRITE;
+    __tsan_write2 "atomvet_write2": 2 in write_plane, LATE_WRITE;
+    __tsan_write4 "atomvet_write4": 4 in write_plane, LATE_WRITE;
+    __tsan_write8 "atomvet_write8": 8 in write_plane, LATE_WRITE;
+    __tsan_volatile_write1 "atomvet_write1": 1 in write_plane, LATE_WRITE;
+    __tsan_volatile_write2 "atomvet_write2": 2 in write_plane, LATE_WRITE;
+    __tsan_volatile_write4 "atomvet_write4": 4 in write_plane, LATE_WRITE;
+    __tsan_volatile_write8 "atomvet_write8": 8 in write_plane, LATE_WRITE;
+    __tsan_vptr_read "atomvet_read8": 8 in plane, LATE_READ;
+}
