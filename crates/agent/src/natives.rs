@@ -56,6 +56,8 @@ struct Stripe(AtomicU32);
 /// Few enough to stay in a cache, of which they take a line each; two threads need the same one at the same time too rarely
 /// to matter.
 const STRIPES: usize = 1024;
+/// All bytes of a word of the filter have the same one.
+const STRIPE_SHIFT: usize = 4;
 static STRIPE_LOCKS: [Stripe; STRIPES] = [const { Stripe(AtomicU32::new(0)) }; STRIPES];
 
 impl Stripe {
@@ -134,6 +136,7 @@ extern "system" fn constant(_: Env, _: Object, which: i32) -> i64 {
         65 => shadow::LATE_WRITE as usize,
         66 => shadow::KEPT_BY_LATE[0] as usize,
         67 => shadow::KEPT_BY_LATE[1] as usize,
+        68 => STRIPE_SHIFT,
         _ => 0,
     }) as i64
 }
@@ -268,8 +271,7 @@ extern "system" fn access(
 
 /// Holds the stripe of an address; 0 if it cannot be had.
 pub(crate) fn hold(address: i64) -> i64 {
-    // The same for all bytes of a word of the filter, and as in `tryHold` of the hook class.
-    let stripe = &STRIPE_LOCKS[(address as usize >> 4) % STRIPES];
+    let stripe = &STRIPE_LOCKS[(address as usize >> STRIPE_SHIFT) % STRIPES];
     if stripe.take() { &raw const stripe.0 as i64 } else { 0 }
 }
 

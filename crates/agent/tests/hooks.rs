@@ -56,7 +56,10 @@ fn the_committed_classes_are_what_the_compiler_makes_of_the_source() {
         .arg(patch)
         .arg("-d")
         .arg(&out)
-        .args(["AtomvetHooks.java", "AtomvetCalls.java", "AtomvetFields.java"].map(|file| source.join(file)))
+        .args(
+            ["AtomvetHooks.java", "AtomvetObjects.java", "AtomvetCalls.java", "AtomvetFields.java"]
+                .map(|file| source.join(file)),
+        )
         .output()
         .unwrap();
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));

@@ -282,7 +282,7 @@ public final class AtomvetCalls {
                 record(t, R_WAIT, lock(t, object), place);
                 break;
             case BARRIER:
-                record(t, R_BARRIER, AtomvetHooks.share(t, object), place);
+                record(t, R_BARRIER, AtomvetObjects.share(t, object), place);
                 break;
             case ALL_ARRIVED:
             case PUBLISH:
@@ -293,7 +293,7 @@ public final class AtomvetCalls {
             case RELEASE:
                 permits(t, object);
                 for (int i = 0; i < call.number; i++) {
-                    record(t, R_POST, AtomvetHooks.share(t, object), place);
+                    record(t, R_POST, AtomvetObjects.share(t, object), place);
                 }
                 break;
             case ACQUIRE:
@@ -302,13 +302,13 @@ public final class AtomvetCalls {
             case PUT:
             case EXCHANGE:
                 if (call.argument != null) {
-                    AtomvetHooks.publishBusily(t, call.argument);
+                    AtomvetObjects.publishBusily(t, call.argument);
                     record(t, R_POST, key(object, System.identityHashCode(call.argument)), place);
                 }
                 break;
             case SUBMIT:
                 if (call.argument != null) {
-                    AtomvetHooks.publishBusily(t, call.argument);
+                    AtomvetObjects.publishBusily(t, call.argument);
                     record(t, R_POST, key(call.argument, TASK), place);
                 }
                 break;
@@ -375,7 +375,7 @@ public final class AtomvetCalls {
             case ACQUIRE:
                 if (way == YES) {
                     for (int i = 0; i < call.number; i++) {
-                        record(t, R_TAKE, AtomvetHooks.share(t, object), place);
+                        record(t, R_TAKE, AtomvetObjects.share(t, object), place);
                     }
                 }
                 break;
@@ -412,7 +412,7 @@ public final class AtomvetCalls {
 
     /** The thread has waited, which ends the piece of a block. */
     private static void waited(AtomvetHooks.T t, int place) {
-        record(t, R_BARRIER, AtomvetHooks.share(t, t.thread), place);
+        record(t, R_BARRIER, AtomvetObjects.share(t, t.thread), place);
     }
 
     private static void record(AtomvetHooks.T t, int what, long operand, int place) {
@@ -499,7 +499,7 @@ public final class AtomvetCalls {
             if (array == null || call.number < 0) {
                 return 0;
             }
-            return AtomvetHooks.share(t, array) + AtomvetHooks.HEADER + (call.number << 3);
+            return AtomvetObjects.share(t, array) + AtomvetHooks.HEADER + (call.number << 3);
         }
         if (action >= READ_FIELD) {
             // The same variable as for the program's own accesses; see resolve() of AtomvetHooks.
@@ -507,11 +507,12 @@ public final class AtomvetCalls {
             if (call.argument == null || offset == 0) {
                 return 0;
             }
-            return AtomvetHooks.share(t, call.argument) + 2 * U.getLong(object, offset);
+            return AtomvetObjects.share(t, call.argument) + 2 * U.getLong(object, offset);
         }
         // Whose an object of the JDK is nobody knows: who uses it first need not have made it. Texts are many, and mostly
         // of the one who does.
-        long base = object instanceof StringBuffer ? AtomvetHooks.baseUnlessOwn(t, object) : AtomvetHooks.share(t, object);
+        long base = object instanceof StringBuffer
+            ? AtomvetObjects.baseUnlessOwn(t, object) : AtomvetObjects.share(t, object);
         if (base == 0) {
             return 0;
         }
@@ -551,7 +552,7 @@ public final class AtomvetCalls {
         if (field.size == 0 || field.isStatic) {
             return field.address;
         }
-        return AtomvetHooks.share(t, o) + 2 * offset;
+        return AtomvetObjects.share(t, o) + 2 * offset;
     }
 
     /** The same variable as for the program's own accesses; see readElement() of AtomvetHooks. */
@@ -566,7 +567,7 @@ public final class AtomvetCalls {
             shift = 1;
         }
         call.size = 1 << shift;
-        long base = AtomvetHooks.baseUnlessOwn(t, array);
+        long base = AtomvetObjects.baseUnlessOwn(t, array);
         return base == 0 ? 0 : base + AtomvetHooks.HEADER + (index << shift);
     }
 
@@ -620,7 +621,7 @@ public final class AtomvetCalls {
                 }
                 table = all = larger;
             }
-            address = AtomvetHooks.newVariable(describeKey(map.getClass(), text(key)));
+            address = AtomvetObjects.newVariable(describeKey(map.getClass(), text(key)));
             put(all, id, address);
             count++;
             return address;
@@ -663,18 +664,18 @@ public final class AtomvetCalls {
         if (lock == null) {
             lock = reference(object, "this$0");
         }
-        return AtomvetHooks.share(t, lock == null ? object : lock);
+        return AtomvetObjects.share(t, lock == null ? object : lock);
     }
 
     /** Semaphores whose first permits are recorded; by identity, so that some may be told twice, which is harmless. */
     private static void permits(AtomvetHooks.T t, Object semaphore) {
-        if (AtomvetHooks.isShared(semaphore)) {
+        if (AtomvetObjects.isShared(semaphore)) {
             return;
         }
         synchronized (AtomvetCalls.class) {
-            if (!AtomvetHooks.isShared(semaphore)) {
+            if (!AtomvetObjects.isShared(semaphore)) {
                 int number = ((java.util.concurrent.Semaphore) semaphore).availablePermits();
-                long base = AtomvetHooks.share(t, semaphore);
+                long base = AtomvetObjects.share(t, semaphore);
                 permits(base, number);
             }
         }

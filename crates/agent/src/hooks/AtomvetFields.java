@@ -25,8 +25,8 @@ final class AtomvetFields {
         int at = (System.identityHashCode(type) + (int) offset * 31) & KNOWN.length - 1;
         AtomvetFields known = KNOWN[at];
         if (known == null || known.type != type || known.offset != offset || known.isStatic != isStatic) {
-            long address = isStatic ? AtomvetHooks.staticField(t, type, offset) : 0;
-            int bytes = isStatic ? address == 0 ? 0 : 0xff : AtomvetHooks.field(type, offset);
+            long address = isStatic ? AtomvetObjects.staticField(t, type, offset) : 0;
+            int bytes = isStatic ? address == 0 ? 0 : 0xff : AtomvetObjects.field(type, offset);
             known = new AtomvetFields(type, offset, isStatic, Integer.bitCount(bytes), address);
             KNOWN[at] = known;
         }

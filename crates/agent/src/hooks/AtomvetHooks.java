@@ -1,6 +1,5 @@
 package java.lang;
 
-import java.lang.ref.WeakReference;
 import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
@@ -12,10 +11,7 @@ import jdk.internal.vm.annotation.ForceInline;
  * record covers, and late ones where nobody else has been (crates/recorder/src/shadow.rs says what that means; isCovered,
  * isLate, enterAll and leaveTo do what is done there). The rest goes on in the agent.
  *
- * An object is 0 (nobody has touched it), or its owner's (a number that tells the thread and ends in two bits that the
- * first word of no object ends in), or shared: an even number, its base, where it would be in a memory that has nothing
- * else in it. The number is in a field that the agent adds to application classes. For other objects it is in two tables
- * by identity: OWNERS may forget, and then the object counts as shared; Shared never does.
+ * AtomvetObjects knows whose an object is, and where its fields are.
  *
  * Nothing here may call what could be instrumented, but for what "busy" guards.
  */
@@ -23,9 +19,7 @@ public final class AtomvetHooks {
     private static final Unsafe U = Unsafe.getUnsafe();
 
     /** Of the agent and the recorder: see constant() in natives.rs. */
-    private static final long SITES = constant(0);
-    private static final long NEXT_BASE = constant(1);
-    private static final long OWNERS = constant(2);
+    static final long SITES = constant(0);
     private static final int CUTOFF = (int) constant(3);
     /** Hooks are called and do nothing, to measure what calling them costs. */
     private static final boolean EMPTY = constant(4) != 0;
@@ -68,6 +62,7 @@ public final class AtomvetHooks {
 
     private static final long STRIPES = constant(60);
     private static final long STRIPES_MASK = constant(61);
+    private static final int STRIPE_SHIFT = (int) constant(68);
     private static final long STEP = constant(62);
     private static final long QUIET = constant(63);
     private static final long LATE_READ = constant(64);
@@ -75,11 +70,7 @@ public final class AtomvetHooks {
     private static final long KEPT_OF_EARLIER = constant(66);
     private static final long KEPT_OF_THIS = constant(67);
 
-    private static final long TID = U.objectFieldOffset(Thread.class, "tid");
-    private static final String ID_FIELD = "$atomvet";
-
-    /** Which bits of an object's first word are its identity hash code, and which say that it is not locked. */
-    private static final long HASH_BITS = hashBits();
+    static final long TID = U.objectFieldOffset(Thread.class, "tid");
 
     /** How an element of an array is laid out: 8 bytes each, but for small ones. */
     static final int HEADER = 16;
@@ -108,14 +99,14 @@ public final class AtomvetHooks {
         long[] monitorBases = new long[16];
         boolean[] monitorBlocks = new boolean[16];
         /** What was locked last when so many monitors were held. */
-        Shared[] lastLocks = new Shared[16];
+        AtomvetObjects.Shared[] lastLocks = new AtomvetObjects.Shared[16];
         int calls;
         Object[] callObjects = new Object[16];
         int[] callSites = new int[16];
-        /** For share(), which needs some memory and does not call itself. */
+        /** For AtomvetObjects.share(), which needs some memory and does not call itself. */
         final Object[] open = new Object[64];
         /** Shared objects without a number that this thread has used lately, by identity hash code. */
-        final Shared[] lately = new Shared[LATELY];
+        final AtomvetObjects.Shared[] lately = new AtomvetObjects.Shared[AtomvetObjects.LATELY];
         /** Where a method is about to be called that may be watched; the innermost watched call. See AtomvetCalls. */
         int calling;
         AtomvetCalls.Call call;
@@ -131,7 +122,7 @@ public final class AtomvetHooks {
     /** How many blocks are kept; deeper ones belong to the deepest. */
     private static final int DEPTH = 0xffff;
 
-    private static final T[] THREADS = new T[1 << 12];
+    static final T[] THREADS = new T[1 << 12];
 
     private static long tag(Thread thread) {
         return U.getLong(thread, TID) << 2 | 3;
@@ -269,7 +260,7 @@ public final class AtomvetHooks {
         long base = base(o, site);
         if (base != 0) {
             if (value != null) {
-                publish(value);
+                AtomvetObjects.publish(value);
             }
             long place = site(site);
             writeAt(base + (place & 0xffffff), (int) (place >>> 40), site);
@@ -298,7 +289,7 @@ public final class AtomvetHooks {
         if (place == 0) {
             t.busy = true;
             try {
-                place = resolve(o, site);
+                place = AtomvetObjects.resolve(o, site);
             } finally {
                 t.busy = false;
             }
@@ -306,7 +297,7 @@ public final class AtomvetHooks {
         if (place < 0) {
             return 0;
         }
-        return touch(t, o, place >>> 24 & 0xffff);
+        return AtomvetObjects.touch(t, o, place >>> 24 & 0xffff);
     }
 
     @ForceInline
@@ -330,7 +321,7 @@ public final class AtomvetHooks {
     @DontInline
     public static void writeStatic(Object value, int site) {
         if (value != null && !EMPTY) {
-            publish(value);
+            AtomvetObjects.publish(value);
         }
         writeStatic(site);
     }
@@ -339,7 +330,7 @@ public final class AtomvetHooks {
     private static void readStaticField(int site) {
         long address = site(site);
         if (address == 0) {
-            address = resolveStatic(site);
+            address = AtomvetObjects.resolveStatic(site);
         }
         if (address > 0) {
             readAt(address, 0xff, site);
@@ -350,7 +341,7 @@ public final class AtomvetHooks {
     private static void writeStaticField(int site) {
         long address = site(site);
         if (address == 0) {
-            address = resolveStatic(site);
+            address = AtomvetObjects.resolveStatic(site);
         }
         if (address > 0) {
             writeAt(address, 0xff, site);
@@ -469,19 +460,19 @@ public final class AtomvetHooks {
         if (EMPTY || array == null || index < 0 || index >= array.length) {
             return;
         }
-        long base = array(array);
+        long base = AtomvetObjects.array(array);
         if (base == 0 || value != null && !array.getClass().getComponentType().isInstance(value)) {
             return;
         }
         if (value != null) {
-            publish(value);
+            AtomvetObjects.publish(value);
         }
         if (index < CUTOFF) {
             writeAt(base + HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
-    private static int smallLength(Object array) {
+    static int smallLength(Object array) {
         return array instanceof byte[] ? ((byte[]) array).length : ((boolean[]) array).length;
     }
 
@@ -490,7 +481,7 @@ public final class AtomvetHooks {
         if (EMPTY) {
             return;
         }
-        long base = array(array);
+        long base = AtomvetObjects.array(array);
         if (base != 0) {
             readAt(base + displacement, bytes, site);
         }
@@ -501,7 +492,7 @@ public final class AtomvetHooks {
         if (EMPTY) {
             return;
         }
-        long base = array(array);
+        long base = AtomvetObjects.array(array);
         if (base != 0) {
             writeAt(base + displacement, bytes, site);
         }
@@ -584,9 +575,9 @@ public final class AtomvetHooks {
         return true;
     }
 
-    /** Holds the stripe of an address, as hold() of natives.rs, until the access is over; false if another thread has it. */
+    /** Holds the stripe of an address until the access is over, as hold() of natives.rs; false if another thread has it. */
     static boolean tryHold(T t, long address) {
-        long stripe = STRIPES + ((address >>> 4 & STRIPES_MASK) << 6);
+        long stripe = STRIPES + ((address >>> STRIPE_SHIFT & STRIPES_MASK) << 6);
         if (!U.compareAndSetInt(null, stripe, 0, 1)) {
             return false;
         }
@@ -675,7 +666,7 @@ public final class AtomvetHooks {
         if (copy != null) {
             T t = t();
             if (t != null && !t.busy) {
-                long where = About.of(t, copy.getClass()).where;
+                long where = AtomvetObjects.About.of(t, copy.getClass()).where;
                 if (where != 0) {
                     U.putLong(copy, where, 0);
                 }
@@ -854,16 +845,16 @@ public final class AtomvetHooks {
 
     /** The base of an object that is locked, as the held-th. */
     private static long lock(T t, Object o, int held) {
-        long where = About.of(t, o.getClass()).where;
+        long where = AtomvetObjects.About.of(t, o.getClass()).where;
         if (where != 0) {
             long id = U.getLongVolatile(o, where);
-            return id != 0 && (id & 1) == 0 ? id : share(t, o);
+            return id != 0 && (id & 1) == 0 ? id : AtomvetObjects.share(t, o);
         }
         // The hash code of a locked object takes long to get.
-        Shared known = t.lastLocks[held];
+        AtomvetObjects.Shared known = t.lastLocks[held];
         if (known == null || !known.refersTo(o)) {
-            share(t, o);
-            known = Shared.entry(o, System.identityHashCode(o));
+            AtomvetObjects.share(t, o);
+            known = AtomvetObjects.Shared.entry(o, System.identityHashCode(o));
             t.lastLocks[held] = known;
         }
         return known == null ? 0 : known.base;
@@ -990,10 +981,10 @@ public final class AtomvetHooks {
         if (kind == FORK) {
             Thread thread = (Thread) o;
             if (way == ENTERS && thread.getState() == Thread.State.NEW) {
-                share(t, thread);
+                AtomvetObjects.share(t, thread);
                 Object task = Tasks.of(thread);
                 if (task != null) {
-                    publish(task);
+                    AtomvetObjects.publish(task);
                 }
                 tellBlocks(t);
                 fork(keyOf(thread), thread.getName(), site);
@@ -1050,519 +1041,6 @@ public final class AtomvetHooks {
         }
     }
 
-    // Objects.
-
-    /** What is known of a class. */
-    private static final class About {
-        final Class<?> type;
-        final int number;
-        /** Where its objects have their number, or 0. */
-        final long where;
-        /** Its own references and those of its superclasses. */
-        final long[] references;
-        /** Its own fields: name, descriptor and modifiers of each. */
-        final String[] fields;
-        final About parent;
-        /** Behind its last field. */
-        final long end;
-        /** Whether its objects are followed when something is published, and whether they are shared then. */
-        final boolean followed;
-        final boolean mayBeShared;
-
-        private static final ClassValue<About> ALL = new ClassValue<About>() {
-            @Override
-            protected About computeValue(Class<?> type) {
-                return new About(type);
-            }
-        };
-
-        static About of(T t, Class<?> type) {
-            if (t.busy) {
-                return ALL.get(type);
-            }
-            t.busy = true;
-            try {
-                return ALL.get(type);
-            } finally {
-                t.busy = false;
-            }
-        }
-
-        private About(Class<?> type) {
-            this.type = type;
-            Class<?> above = type.getSuperclass();
-            parent = above == null || type.isArray() ? null : ALL.get(above);
-            number = describe(type, parent == null ? 0 : parent.number);
-            fields = type.isArray() ? new String[0] : fields(type);
-            long last = parent == null ? 8 : parent.end;
-            long id = parent == null ? 0 : parent.where;
-            int count = parent == null ? 0 : parent.references.length;
-            long[] found = new long[count + fields.length / 3];
-            for (int i = 0; i < count; i++) {
-                found[i] = parent.references[i];
-            }
-            for (int i = 0; i < fields.length; i += 3) {
-                if ((Integer.parseInt(fields[i + 2]) & 8) != 0) {
-                    continue;
-                }
-                long offset = offset(type, fields[i]);
-                last = Math.max(last, offset + 8);
-                if (fields[i].equals(ID_FIELD)) {
-                    id = id == 0 ? offset : id;
-                } else if (fields[i + 1].charAt(0) == 'L' || fields[i + 1].charAt(0) == '[') {
-                    found[count++] = offset;
-                }
-            }
-            references = java.util.Arrays.copyOf(found, count);
-            where = id >= 1 << 16 ? 0 : id;
-            end = last;
-            followed = type.getClassLoader() != null;
-            mayBeShared = followed || type.isArray();
-        }
-
-        /** How much room an object takes. */
-        long room(Object o) {
-            if (!type.isArray()) {
-                return o instanceof Class ? 16 + 8L * 1024 : 2 * end;
-            }
-            if (o instanceof byte[] || o instanceof boolean[]) {
-                return HEADER + (long) smallLength(o);
-            }
-            long length = java.lang.reflect.Array.getLength(o);
-            return HEADER + (o instanceof char[] || o instanceof short[] ? length << 1 : length << 3);
-        }
-    }
-
-    /** The base of an object that this thread uses; 0 if it is this thread's own. */
-    private static long touch(T t, Object o, long where) {
-        if (where == 0) {
-            return array(o);
-        }
-        long id = U.getLongVolatile(o, where);
-        if (id == 0) {
-            if (U.compareAndSetLong(o, where, 0, t.tag)) {
-                return 0;
-            }
-            id = U.getLongVolatile(o, where);
-        }
-        if (id == t.tag) {
-            return 0;
-        }
-        return (id & 1) == 0 && id != 0 ? id : share(t, o);
-    }
-
-    /** An object is stored where other threads can find it. */
-    @DontInline
-    private static void publish(Object o) {
-        T t = t();
-        if (t == null || t.busy) {
-            return;
-        }
-        About about = About.of(t, o.getClass());
-        if (about.where != 0) {
-            long id = U.getLongVolatile(o, about.where);
-            if (id == 0 || (id & 1) != 0) {
-                share(t, o);
-            }
-        } else if (about.mayBeShared) {
-            if (Shared.find(o, System.identityHashCode(o)) == 0) {
-                share(t, o);
-            }
-        }
-    }
-
-    // For AtomvetCalls, whose calls are busy themselves.
-
-    /** The base of an object of the JDK, or 0 if it is this thread's own. */
-    static long baseUnlessOwn(T t, Object o) {
-        boolean wasBusy = t.busy;
-        t.busy = false;
-        try {
-            return array(o);
-        } finally {
-            t.busy = wasBusy;
-        }
-    }
-
-    static void publishBusily(T t, Object o) {
-        boolean wasBusy = t.busy;
-        t.busy = false;
-        try {
-            publish(o);
-        } finally {
-            t.busy = wasBusy;
-        }
-    }
-
-    static boolean isShared(Object o) {
-        return Shared.find(o, System.identityHashCode(o)) != 0;
-    }
-
-    /** A variable that is no object's, with a name as if it were one of this class. */
-    static long newVariable(int type) {
-        long address = U.getAndAddLong(null, NEXT_BASE, 16);
-        announce(address, type, 0);
-        return address;
-    }
-
-    /** How many objects are followed from one that is published. */
-    private static final int REACH = 1 << 18;
-
-    /** Shares an object and what can be reached from it through references of application classes and arrays. */
-    @DontInline
-    static long share(T t, Object first) {
-        boolean wasBusy = t.busy;
-        t.busy = true;
-        try {
-            About about = About.ALL.get(first.getClass());
-            long base = shareOne(first, about);
-            if (base < 0) {
-                return -base;
-            }
-            // All in here are shared; what they refer to may not be.
-            Object[] open = t.open;
-            int count = 1;
-            open[0] = first;
-            int budget = REACH;
-            // Of what was looked at last: elements of an array are mostly of one class.
-            About aboutNext = about;
-            while (count > 0) {
-                Object o = open[--count];
-                open[count] = null;
-                about = about.type == o.getClass() ? about : About.ALL.get(o.getClass());
-                Object[] elements = o instanceof Object[] ? (Object[]) o : null;
-                int references = elements != null ? elements.length : about.followed ? about.references.length : 0;
-                for (int i = 0; i < references && budget > 0; i++) {
-                    Object next = elements != null ? elements[i] : U.getReference(o, about.references[i]);
-                    if (next == null || next instanceof String || next instanceof Class) {
-                        continue;
-                    }
-                    Class<?> type = next.getClass();
-                    if (aboutNext.type != type) {
-                        aboutNext = About.ALL.get(type);
-                    }
-                    if (!aboutNext.mayBeShared || shareOne(next, aboutNext) < 0) {
-                        continue;
-                    }
-                    budget--;
-                    if (count == open.length) {
-                        open = java.util.Arrays.copyOf(open, 2 * count);
-                    }
-                    open[count++] = next;
-                }
-            }
-            if (budget == 0) {
-                countUnfollowed();
-            }
-            return base;
-        } finally {
-            t.busy = wasBusy;
-        }
-    }
-
-    /** Shares one object: its base, negative if it was shared already. */
-    private static long shareOne(Object o, About about) {
-        long where = about.where;
-        if (where == 0) {
-            int hash = System.identityHashCode(o);
-            long base = Shared.find(o, hash);
-            return base != 0 ? -base : Shared.add(o, hash, about);
-        }
-        long id = U.getLongVolatile(o, where);
-        if (id == 0 || (id & 1) != 0) {
-            long base = newBase(o, about);
-            do {
-                if (U.compareAndSetLong(o, where, id, base)) {
-                    return base;
-                }
-                id = U.getLongVolatile(o, where);
-            } while (id == 0 || (id & 1) != 0);
-        }
-        return -id;
-    }
-
-    private static long newBase(Object o, About about) {
-        long room = about.room(o) + 15 & -16;
-        long base = U.getAndAddLong(null, NEXT_BASE, room);
-        if (o instanceof Class) {
-            announce(base, About.ALL.get((Class<?>) o).number, 1);
-        } else {
-            announce(base, about.number, 0);
-        }
-        return base;
-    }
-
-    // Objects that have no number in them.
-
-    /** Whose an object was when it was last seen, by identity hash code: that in the upper half, the thread's number below. */
-    private static final int OWNERS_MASK = (1 << 20) - 1;
-    private static final int SHARED = 0;
-    /** How many shared ones a thread finds without a look at the tables, which are too large for a cache. */
-    private static final int LATELY = 256;
-
-    /** Where the owner of an object with this hash code is noted. */
-    private static long owner(int hash) {
-        return OWNERS + ((long) (hash & OWNERS_MASK) << 3);
-    }
-
-    private static long hashBits() {
-        Object o = new Object();
-        long before = U.getLong(o, 0L);
-        int hash = System.identityHashCode(o);
-        long after = U.getLong(o, 0L);
-        for (int shift = 2; shift < 32; shift++) {
-            long bits = 0x7fffffffL << shift;
-            if ((before & bits) == 0 && (after & bits) == (long) hash << shift && (before & 3) == 1) {
-                return bits | 3;
-            }
-        }
-        return 0;
-    }
-
-    /** The base of an object without a number, or 0 if it is this thread's own. */
-    private static long array(Object o) {
-        int me = (int) U.getLong(Thread.currentThread(), TID);
-        if (HASH_BITS != 0 && (U.getLong(o, 0L) & HASH_BITS) == 1) {
-            claim(o, System.identityHashCode(o), me);
-            return 0;
-        }
-        int hash = System.identityHashCode(o);
-        T t = THREADS[me & THREADS.length - 1];
-        int recent = hash & LATELY - 1;
-        if (t != null) {
-            Shared known = t.lately[recent];
-            if (known != null && known.hash == hash && known.refersTo(o)) {
-                return known.base;
-            }
-        }
-        long owner = U.getLong(owner(hash));
-        if (owner == ((long) hash << 32 | me)) {
-            return 0;
-        }
-        Shared shared = Shared.entry(o, hash);
-        if (shared != null) {
-            if (t != null) {
-                t.lately[recent] = shared;
-            }
-            return shared.base;
-        }
-        if (owner == 0) {
-            claim(o, hash, me);
-            return 0;
-        }
-        t = t();
-        return t == null || t.busy ? 0 : share(t, o);
-    }
-
-    @DontInline
-    private static void claim(Object o, int hash, int me) {
-        U.putLong(owner(hash), (long) hash << 32 | me);
-        U.fullFence();
-        if (Shared.find(o, hash) != 0) {
-            U.putLong(owner(hash), (long) hash << 32 | SHARED);
-        }
-    }
-
-    /** Objects that are shared and have no number, by identity. */
-    private static final class Shared extends WeakReference<Object> {
-        final int hash;
-        final long base;
-        Shared next;
-
-        private static volatile Shared[] table = new Shared[1 << 14];
-        private static int count;
-        private static final Object LOCK = new Object();
-
-        private Shared(Object o, int hash, long base) {
-            super(o);
-            this.hash = hash;
-            this.base = base;
-        }
-
-        static long find(Object o, int hash) {
-            Shared entry = entry(o, hash);
-            return entry == null ? 0 : entry.base;
-        }
-
-        static Shared entry(Object o, int hash) {
-            Shared[] all = table;
-            for (Shared one = all[hash & all.length - 1]; one != null; one = one.next) {
-                if (one.hash == hash && one.refersTo(o)) {
-                    return one;
-                }
-            }
-            return null;
-        }
-
-        /** The base of an object; negative if another thread was faster. */
-        static long add(Object o, int hash, About about) {
-            synchronized (LOCK) {
-                long there = find(o, hash);
-                if (there != 0) {
-                    return -there;
-                }
-                if (count >= table.length) {
-                    sweep();
-                }
-                long base = newBase(o, about);
-                Shared one = new Shared(o, hash, base);
-                Shared[] all = table;
-                one.next = all[hash & all.length - 1];
-                U.storeFence();
-                all[hash & all.length - 1] = one;
-                count++;
-                U.fullFence();
-                if (U.getLong(owner(hash)) >>> 32 == hash) {
-                    U.putLong(owner(hash), (long) hash << 32 | SHARED);
-                }
-                return base;
-            }
-        }
-
-        /** Forgets objects that are gone, and makes room if that is not enough. */
-        private static void sweep() {
-            Shared[] old = table;
-            int alive = 0;
-            for (Shared head : old) {
-                for (Shared one = head; one != null; one = one.next) {
-                    alive += one.refersTo(null) ? 0 : 1;
-                }
-            }
-            Shared[] all = new Shared[alive > old.length / 2 ? old.length * 2 : old.length];
-            for (Shared head : old) {
-                for (Shared one = head; one != null; one = one.next) {
-                    Object o = one.get();
-                    if (o != null) {
-                        // A new entry, because others may follow the old one at this moment.
-                        Shared copy = new Shared(o, one.hash, one.base);
-                        copy.next = all[one.hash & all.length - 1];
-                        all[one.hash & all.length - 1] = copy;
-                    }
-                }
-            }
-            count = alive;
-            table = all;
-        }
-    }
-
-    // Sites, when they are reached for the first time.
-
-    /** Finds out where a field is. */
-    private static long resolve(Object o, int site) {
-        String[] field = fieldOf(site);
-        About about = About.ALL.get(o.getClass());
-        while (about != null && !about.type.getName().equals(field[0])) {
-            about = about.parent;
-        }
-        if (about == null) {
-            about = About.ALL.get(o.getClass());
-        }
-        long where = about.where;
-        for (; about != null; about = about.parent) {
-            for (int i = 0; i < about.fields.length; i += 3) {
-                if (about.fields[i].equals(field[1]) && about.fields[i + 1].equals(field[2])) {
-                    int modifiers = Integer.parseInt(about.fields[i + 2]);
-                    long displacement = 2 * offset(about.type, field[1]);
-                    if ((modifiers & 0x10) != 0 || displacement == 0 || displacement >= 1 << 24) {
-                        return setSite(site, -1);
-                    }
-                    named(about.number, displacement, field[1], 0);
-                    return setSite(site, displacement | where << 24 | (long) bytes(field[2]) << 40);
-                }
-            }
-        }
-        return setSite(site, -1);
-    }
-
-    /** The bytes of a field, of which there are twice as many as in the JVM, so that most fields have words of their own. */
-    private static int bytes(String descriptor) {
-        switch (descriptor.charAt(0)) {
-            case 'B': case 'Z': return 0x3;
-            case 'C': case 'S': return 0xf;
-            default: return 0xff;
-        }
-    }
-
-    private static long resolveStatic(int site) {
-        T t = t();
-        if (t == null || t.busy) {
-            return -1;
-        }
-        t.busy = true;
-        try {
-            String[] field = fieldOf(site);
-            ClassLoader loader = (ClassLoader) loaderOf(site);
-            Class<?> type = loader == null
-                ? ClassLoader.findBootstrapClassOrNull(field[0]) : loader.findLoadedClass(field[0]);
-            return type == null ? setSite(site, -1) : resolveStatic(t, type, field, site);
-        } finally {
-            t.busy = false;
-        }
-    }
-
-    /** A static field may be declared by a superclass or by an interface, where it is final. */
-    private static long resolveStatic(T t, Class<?> type, String[] field, int site) {
-        for (About about = About.ALL.get(type); about != null; about = about.parent) {
-            for (int i = 0; i < about.fields.length; i += 3) {
-                if (about.fields[i].equals(field[1]) && about.fields[i + 1].equals(field[2])) {
-                    int modifiers = Integer.parseInt(about.fields[i + 2]);
-                    if ((modifiers & 0x10) != 0 || i / 3 >= 1024) {
-                        return setSite(site, -1);
-                    }
-                    long base = share(t, about.type);
-                    long displacement = 16 + 8L * (i / 3);
-                    named(about.number, displacement, field[1], 1);
-                    return setSite(site, base + displacement);
-                }
-            }
-        }
-        return setSite(site, -1);
-    }
-
-    // For AtomvetFields.
-
-    /** Names the field of a class's objects at an offset; its bytes, or 0 if it is final or there is none. */
-    static int field(Class<?> type, long offset) {
-        for (About about = About.ALL.get(type); about != null; about = about.parent) {
-            for (int i = 0; i < about.fields.length; i += 3) {
-                int modifiers = Integer.parseInt(about.fields[i + 2]);
-                if ((modifiers & 8) == 0 && offset(about.type, about.fields[i]) == offset) {
-                    named(about.number, 2 * offset, about.fields[i], 0);
-                    return (modifiers & 0x10) != 0 ? 0 : bytes(about.fields[i + 1]);
-                }
-            }
-        }
-        return 0;
-    }
-
-    /** Names the static field at an offset; its address, or 0 if it is final or there is none. */
-    static long staticField(T t, Class<?> type, long offset) {
-        About about = About.ALL.get(type);
-        for (int i = 0; i < about.fields.length && i / 3 < 1024; i += 3) {
-            int modifiers = Integer.parseInt(about.fields[i + 2]);
-            if ((modifiers & 8) != 0 && (modifiers & 0x10) == 0 && staticOffset(type, about.fields[i]) == offset) {
-                long displacement = 16 + 8L * (i / 3);
-                named(about.number, displacement, about.fields[i], 1);
-                return share(t, type) + displacement;
-            }
-        }
-        return 0;
-    }
-
-    private static long staticOffset(Class<?> type, String field) {
-        try {
-            return U.staticFieldOffset(type.getDeclaredField(field));
-        } catch (Throwable none) {
-            // Types of fields may be missing.
-            return 0;
-        }
-    }
-
-    private static long setSite(int site, long place) {
-        U.putLong(SITES + ((long) site << 3), place);
-        return place;
-    }
-
     /** Called by the agent when all classes are there. Native methods are looked up when they are first called: now. */
     private static void start() {
         t();
@@ -1577,17 +1055,17 @@ public final class AtomvetHooks {
         announce(0, 0, 0);
         fieldOf(0);
         loaderOf(0);
-        About.ALL.get(Object[].class);
+        AtomvetObjects.About.ALL.get(Object[].class);
     }
 
     // The agent.
 
-    private static native long constant(int which);
+    static native long constant(int which);
     private static native long attach(long thread, String name);
     private static native boolean isSilent();
     private static native long blocksOf(long recorder);
     private static native void countVirtual();
-    private static native void countUnfollowed();
+    static native void countUnfollowed();
     private static native long access(
         long address, int bytes, int site, int writes, long blocks, int from, int to);
     private static native void tell(long blocks, int from, int to);
@@ -1596,10 +1074,10 @@ public final class AtomvetHooks {
     private static native void fork(long thread, String name, int site);
     private static native void join(long thread, int site);
     private static native void initialises(int isOver, int site);
-    private static native int describe(Class<?> type, int parent);
-    private static native String[] fields(Class<?> type);
-    private static native void announce(long base, int type, int isClass);
-    private static native void named(int type, long displacement, String field, int isStatic);
-    private static native String[] fieldOf(int site);
-    private static native Object loaderOf(int site);
+    static native int describe(Class<?> type, int parent);
+    static native String[] fields(Class<?> type);
+    static native void announce(long base, int type, int isClass);
+    static native void named(int type, long displacement, String field, int isStatic);
+    static native String[] fieldOf(int site);
+    static native Object loaderOf(int site);
 }

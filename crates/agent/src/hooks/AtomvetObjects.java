@@ -1,0 +1,540 @@
+package java.lang;
+
+import java.lang.ref.WeakReference;
+import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
+
+/**
+ * Whose objects are, and where they and their fields would be in a memory that has nothing else in it.
+ *
+ * An object is 0 (nobody has touched it), or its owner's (a number that tells the thread and ends in two bits that the
+ * first word of no object ends in), or shared: an even number, its base, where it would be in that memory. The number is
+ * in a field that the agent adds to application classes. For other objects it is in two tables by identity: OWNERS may
+ * forget, and then the object counts as shared; Shared never does.
+ */
+final class AtomvetObjects {
+    private static final Unsafe U = Unsafe.getUnsafe();
+
+    /** Of the agent: see constant() in natives.rs. */
+    private static final long NEXT_BASE = AtomvetHooks.constant(1);
+    private static final long OWNERS = AtomvetHooks.constant(2);
+
+    /** The field that has an object's number. */
+    private static final String ID_FIELD = "$atomvet";
+
+    /** Which bits of an object's first word are its identity hash code, and which say that it is not locked. */
+    private static final long HASH_BITS = hashBits();
+
+    private AtomvetObjects() {}
+
+    /** What is known of a class. */
+    static final class About {
+        final Class<?> type;
+        final int number;
+        /** Where its objects have their number, or 0. */
+        final long where;
+        /** Its own references and those of its superclasses. */
+        final long[] references;
+        /** Its own fields: name, descriptor and modifiers of each. */
+        final String[] fields;
+        final About parent;
+        /** Behind its last field. */
+        final long end;
+        /** Whether its objects are followed when something is published, and whether they are shared then. */
+        final boolean followed;
+        final boolean mayBeShared;
+
+        static final ClassValue<About> ALL = new ClassValue<About>() {
+            @Override
+            protected About computeValue(Class<?> type) {
+                return new About(type);
+            }
+        };
+
+        static About of(AtomvetHooks.T t, Class<?> type) {
+            if (t.busy) {
+                return ALL.get(type);
+            }
+            t.busy = true;
+            try {
+                return ALL.get(type);
+            } finally {
+                t.busy = false;
+            }
+        }
+
+        private About(Class<?> type) {
+            this.type = type;
+            Class<?> above = type.getSuperclass();
+            parent = above == null || type.isArray() ? null : ALL.get(above);
+            number = AtomvetHooks.describe(type, parent == null ? 0 : parent.number);
+            fields = type.isArray() ? new String[0] : AtomvetHooks.fields(type);
+            long last = parent == null ? 8 : parent.end;
+            long id = parent == null ? 0 : parent.where;
+            int count = parent == null ? 0 : parent.references.length;
+            long[] found = new long[count + fields.length / 3];
+            for (int i = 0; i < count; i++) {
+                found[i] = parent.references[i];
+            }
+            for (int i = 0; i < fields.length; i += 3) {
+                if ((Integer.parseInt(fields[i + 2]) & 8) != 0) {
+                    continue;
+                }
+                long offset = AtomvetHooks.offset(type, fields[i]);
+                last = Math.max(last, offset + 8);
+                if (fields[i].equals(ID_FIELD)) {
+                    id = id == 0 ? offset : id;
+                } else if (fields[i + 1].charAt(0) == 'L' || fields[i + 1].charAt(0) == '[') {
+                    found[count++] = offset;
+                }
+            }
+            references = java.util.Arrays.copyOf(found, count);
+            where = id >= 1 << 16 ? 0 : id;
+            end = last;
+            followed = type.getClassLoader() != null;
+            mayBeShared = followed || type.isArray();
+        }
+
+        /** How much room an object takes. */
+        long room(Object o) {
+            if (!type.isArray()) {
+                return o instanceof Class ? 16 + 8L * 1024 : 2 * end;
+            }
+            if (o instanceof byte[] || o instanceof boolean[]) {
+                return AtomvetHooks.HEADER + (long) AtomvetHooks.smallLength(o);
+            }
+            long length = java.lang.reflect.Array.getLength(o);
+            return AtomvetHooks.HEADER + (o instanceof char[] || o instanceof short[] ? length << 1 : length << 3);
+        }
+    }
+
+    /** The base of an object that this thread uses; 0 if it is this thread's own. */
+    static long touch(AtomvetHooks.T t, Object o, long where) {
+        if (where == 0) {
+            return array(o);
+        }
+        long id = U.getLongVolatile(o, where);
+        if (id == 0) {
+            if (U.compareAndSetLong(o, where, 0, t.tag)) {
+                return 0;
+            }
+            id = U.getLongVolatile(o, where);
+        }
+        if (id == t.tag) {
+            return 0;
+        }
+        return (id & 1) == 0 && id != 0 ? id : share(t, o);
+    }
+
+    /** An object is stored where other threads can find it. */
+    @DontInline
+    static void publish(Object o) {
+        AtomvetHooks.T t = AtomvetHooks.t();
+        if (t == null || t.busy) {
+            return;
+        }
+        About about = About.of(t, o.getClass());
+        if (about.where != 0) {
+            long id = U.getLongVolatile(o, about.where);
+            if (id == 0 || (id & 1) != 0) {
+                share(t, o);
+            }
+        } else if (about.mayBeShared) {
+            if (Shared.find(o, System.identityHashCode(o)) == 0) {
+                share(t, o);
+            }
+        }
+    }
+
+    // For AtomvetCalls, whose calls are busy themselves.
+
+    /** The base of an object of the JDK, or 0 if it is this thread's own. */
+    static long baseUnlessOwn(AtomvetHooks.T t, Object o) {
+        boolean wasBusy = t.busy;
+        t.busy = false;
+        try {
+            return array(o);
+        } finally {
+            t.busy = wasBusy;
+        }
+    }
+
+    static void publishBusily(AtomvetHooks.T t, Object o) {
+        boolean wasBusy = t.busy;
+        t.busy = false;
+        try {
+            publish(o);
+        } finally {
+            t.busy = wasBusy;
+        }
+    }
+
+    static boolean isShared(Object o) {
+        return Shared.find(o, System.identityHashCode(o)) != 0;
+    }
+
+    /** A variable that is no object's, with a name as if it were one of this class. */
+    static long newVariable(int type) {
+        long address = U.getAndAddLong(null, NEXT_BASE, 16);
+        AtomvetHooks.announce(address, type, 0);
+        return address;
+    }
+
+    /** How many objects are followed from one that is published. */
+    private static final int REACH = 1 << 18;
+
+    /** Shares an object and what can be reached from it through references of application classes and arrays. */
+    @DontInline
+    static long share(AtomvetHooks.T t, Object first) {
+        boolean wasBusy = t.busy;
+        t.busy = true;
+        try {
+            About about = About.ALL.get(first.getClass());
+            long base = shareOne(first, about);
+            if (base < 0) {
+                return -base;
+            }
+            // All in here are shared; what they refer to may not be.
+            Object[] open = t.open;
+            int count = 1;
+            open[0] = first;
+            int budget = REACH;
+            // Of what was looked at last: elements of an array are mostly of one class.
+            About aboutNext = about;
+            while (count > 0) {
+                Object o = open[--count];
+                open[count] = null;
+                about = about.type == o.getClass() ? about : About.ALL.get(o.getClass());
+                Object[] elements = o instanceof Object[] ? (Object[]) o : null;
+                int references = elements != null ? elements.length : about.followed ? about.references.length : 0;
+                for (int i = 0; i < references && budget > 0; i++) {
+                    Object next = elements != null ? elements[i] : U.getReference(o, about.references[i]);
+                    if (next == null || next instanceof String || next instanceof Class) {
+                        continue;
+                    }
+                    Class<?> type = next.getClass();
+                    if (aboutNext.type != type) {
+                        aboutNext = About.ALL.get(type);
+                    }
+                    if (!aboutNext.mayBeShared || shareOne(next, aboutNext) < 0) {
+                        continue;
+                    }
+                    budget--;
+                    if (count == open.length) {
+                        open = java.util.Arrays.copyOf(open, 2 * count);
+                    }
+                    open[count++] = next;
+                }
+            }
+            if (budget == 0) {
+                AtomvetHooks.countUnfollowed();
+            }
+            return base;
+        } finally {
+            t.busy = wasBusy;
+        }
+    }
+
+    /** Shares one object: its base, negative if it was shared already. */
+    private static long shareOne(Object o, About about) {
+        long where = about.where;
+        if (where == 0) {
+            int hash = System.identityHashCode(o);
+            long base = Shared.find(o, hash);
+            return base != 0 ? -base : Shared.add(o, hash, about);
+        }
+        long id = U.getLongVolatile(o, where);
+        if (id == 0 || (id & 1) != 0) {
+            long base = newBase(o, about);
+            do {
+                if (U.compareAndSetLong(o, where, id, base)) {
+                    return base;
+                }
+                id = U.getLongVolatile(o, where);
+            } while (id == 0 || (id & 1) != 0);
+        }
+        return -id;
+    }
+
+    private static long newBase(Object o, About about) {
+        long room = about.room(o) + 15 & -16;
+        long base = U.getAndAddLong(null, NEXT_BASE, room);
+        if (o instanceof Class) {
+            AtomvetHooks.announce(base, About.ALL.get((Class<?>) o).number, 1);
+        } else {
+            AtomvetHooks.announce(base, about.number, 0);
+        }
+        return base;
+    }
+
+    // Objects that have no number in them.
+
+    /** Whose an object was when it was last seen, by identity hash code: that in the upper half, the thread's number below. */
+    private static final int OWNERS_MASK = (1 << 20) - 1;
+    private static final int SHARED = 0;
+    /** How many shared ones a thread finds without a look at the tables, which are too large for a cache. */
+    static final int LATELY = 256;
+
+    /** Where the owner of an object with this hash code is noted. */
+    private static long owner(int hash) {
+        return OWNERS + ((long) (hash & OWNERS_MASK) << 3);
+    }
+
+    private static long hashBits() {
+        Object o = new Object();
+        long before = U.getLong(o, 0L);
+        int hash = System.identityHashCode(o);
+        long after = U.getLong(o, 0L);
+        for (int shift = 2; shift < 32; shift++) {
+            long bits = 0x7fffffffL << shift;
+            if ((before & bits) == 0 && (after & bits) == (long) hash << shift && (before & 3) == 1) {
+                return bits | 3;
+            }
+        }
+        return 0;
+    }
+
+    /** The base of an object without a number, or 0 if it is this thread's own. */
+    static long array(Object o) {
+        int me = (int) U.getLong(Thread.currentThread(), AtomvetHooks.TID);
+        if (HASH_BITS != 0 && (U.getLong(o, 0L) & HASH_BITS) == 1) {
+            claim(o, System.identityHashCode(o), me);
+            return 0;
+        }
+        int hash = System.identityHashCode(o);
+        AtomvetHooks.T t = AtomvetHooks.THREADS[me & AtomvetHooks.THREADS.length - 1];
+        int recent = hash & LATELY - 1;
+        if (t != null) {
+            Shared known = t.lately[recent];
+            if (known != null && known.hash == hash && known.refersTo(o)) {
+                return known.base;
+            }
+        }
+        long owner = U.getLong(owner(hash));
+        if (owner == ((long) hash << 32 | me)) {
+            return 0;
+        }
+        Shared shared = Shared.entry(o, hash);
+        if (shared != null) {
+            if (t != null) {
+                t.lately[recent] = shared;
+            }
+            return shared.base;
+        }
+        if (owner == 0) {
+            claim(o, hash, me);
+            return 0;
+        }
+        t = AtomvetHooks.t();
+        return t == null || t.busy ? 0 : share(t, o);
+    }
+
+    @DontInline
+    private static void claim(Object o, int hash, int me) {
+        U.putLong(owner(hash), (long) hash << 32 | me);
+        U.fullFence();
+        if (Shared.find(o, hash) != 0) {
+            U.putLong(owner(hash), (long) hash << 32 | SHARED);
+        }
+    }
+
+    /** Objects that are shared and have no number, by identity. */
+    static final class Shared extends WeakReference<Object> {
+        final int hash;
+        final long base;
+        Shared next;
+
+        private static volatile Shared[] table = new Shared[1 << 14];
+        private static int count;
+        private static final Object LOCK = new Object();
+
+        private Shared(Object o, int hash, long base) {
+            super(o);
+            this.hash = hash;
+            this.base = base;
+        }
+
+        static long find(Object o, int hash) {
+            Shared entry = entry(o, hash);
+            return entry == null ? 0 : entry.base;
+        }
+
+        static Shared entry(Object o, int hash) {
+            Shared[] all = table;
+            for (Shared one = all[hash & all.length - 1]; one != null; one = one.next) {
+                if (one.hash == hash && one.refersTo(o)) {
+                    return one;
+                }
+            }
+            return null;
+        }
+
+        /** The base of an object; negative if another thread was faster. */
+        static long add(Object o, int hash, About about) {
+            synchronized (LOCK) {
+                long there = find(o, hash);
+                if (there != 0) {
+                    return -there;
+                }
+                if (count >= table.length) {
+                    sweep();
+                }
+                long base = newBase(o, about);
+                Shared one = new Shared(o, hash, base);
+                Shared[] all = table;
+                one.next = all[hash & all.length - 1];
+                U.storeFence();
+                all[hash & all.length - 1] = one;
+                count++;
+                U.fullFence();
+                if (U.getLong(owner(hash)) >>> 32 == hash) {
+                    U.putLong(owner(hash), (long) hash << 32 | SHARED);
+                }
+                return base;
+            }
+        }
+
+        /** Forgets objects that are gone, and makes room if that is not enough. */
+        private static void sweep() {
+            Shared[] old = table;
+            int alive = 0;
+            for (Shared head : old) {
+                for (Shared one = head; one != null; one = one.next) {
+                    alive += one.refersTo(null) ? 0 : 1;
+                }
+            }
+            Shared[] all = new Shared[alive > old.length / 2 ? old.length * 2 : old.length];
+            for (Shared head : old) {
+                for (Shared one = head; one != null; one = one.next) {
+                    Object o = one.get();
+                    if (o != null) {
+                        // A new entry, because others may follow the old one at this moment.
+                        Shared copy = new Shared(o, one.hash, one.base);
+                        copy.next = all[one.hash & all.length - 1];
+                        all[one.hash & all.length - 1] = copy;
+                    }
+                }
+            }
+            count = alive;
+            table = all;
+        }
+    }
+
+    // Sites, when they are reached for the first time.
+
+    /** Finds out where a field is. */
+    static long resolve(Object o, int site) {
+        String[] field = AtomvetHooks.fieldOf(site);
+        About about = About.ALL.get(o.getClass());
+        while (about != null && !about.type.getName().equals(field[0])) {
+            about = about.parent;
+        }
+        if (about == null) {
+            about = About.ALL.get(o.getClass());
+        }
+        long where = about.where;
+        for (; about != null; about = about.parent) {
+            for (int i = 0; i < about.fields.length; i += 3) {
+                if (about.fields[i].equals(field[1]) && about.fields[i + 1].equals(field[2])) {
+                    int modifiers = Integer.parseInt(about.fields[i + 2]);
+                    long displacement = 2 * AtomvetHooks.offset(about.type, field[1]);
+                    if ((modifiers & 0x10) != 0 || displacement == 0 || displacement >= 1 << 24) {
+                        return setSite(site, -1);
+                    }
+                    AtomvetHooks.named(about.number, displacement, field[1], 0);
+                    return setSite(site, displacement | where << 24 | (long) bytes(field[2]) << 40);
+                }
+            }
+        }
+        return setSite(site, -1);
+    }
+
+    /** The bytes of a field, of which there are twice as many as in the JVM, so that most fields have words of their own. */
+    private static int bytes(String descriptor) {
+        switch (descriptor.charAt(0)) {
+            case 'B': case 'Z': return 0x3;
+            case 'C': case 'S': return 0xf;
+            default: return 0xff;
+        }
+    }
+
+    static long resolveStatic(int site) {
+        AtomvetHooks.T t = AtomvetHooks.t();
+        if (t == null || t.busy) {
+            return -1;
+        }
+        t.busy = true;
+        try {
+            String[] field = AtomvetHooks.fieldOf(site);
+            ClassLoader loader = (ClassLoader) AtomvetHooks.loaderOf(site);
+            Class<?> type = loader == null
+                ? ClassLoader.findBootstrapClassOrNull(field[0]) : loader.findLoadedClass(field[0]);
+            return type == null ? setSite(site, -1) : resolveStatic(t, type, field, site);
+        } finally {
+            t.busy = false;
+        }
+    }
+
+    /** A static field may be declared by a superclass or by an interface, where it is final. */
+    private static long resolveStatic(AtomvetHooks.T t, Class<?> type, String[] field, int site) {
+        for (About about = About.ALL.get(type); about != null; about = about.parent) {
+            for (int i = 0; i < about.fields.length; i += 3) {
+                if (about.fields[i].equals(field[1]) && about.fields[i + 1].equals(field[2])) {
+                    int modifiers = Integer.parseInt(about.fields[i + 2]);
+                    if ((modifiers & 0x10) != 0 || i / 3 >= 1024) {
+                        return setSite(site, -1);
+                    }
+                    long base = share(t, about.type);
+                    long displacement = 16 + 8L * (i / 3);
+                    AtomvetHooks.named(about.number, displacement, field[1], 1);
+                    return setSite(site, base + displacement);
+                }
+            }
+        }
+        return setSite(site, -1);
+    }
+
+    // For AtomvetFields.
+
+    /** Names the field of a class's objects at an offset; its bytes, or 0 if it is final or there is none. */
+    static int field(Class<?> type, long offset) {
+        for (About about = About.ALL.get(type); about != null; about = about.parent) {
+            for (int i = 0; i < about.fields.length; i += 3) {
+                int modifiers = Integer.parseInt(about.fields[i + 2]);
+                if ((modifiers & 8) == 0 && AtomvetHooks.offset(about.type, about.fields[i]) == offset) {
+                    AtomvetHooks.named(about.number, 2 * offset, about.fields[i], 0);
+                    return (modifiers & 0x10) != 0 ? 0 : bytes(about.fields[i + 1]);
+                }
+            }
+        }
+        return 0;
+    }
+
+    /** Names the static field at an offset; its address, or 0 if it is final or there is none. */
+    static long staticField(AtomvetHooks.T t, Class<?> type, long offset) {
+        About about = About.ALL.get(type);
+        for (int i = 0; i < about.fields.length && i / 3 < 1024; i += 3) {
+            int modifiers = Integer.parseInt(about.fields[i + 2]);
+            if ((modifiers & 8) != 0 && (modifiers & 0x10) == 0 && staticOffset(type, about.fields[i]) == offset) {
+                long displacement = 16 + 8L * (i / 3);
+                AtomvetHooks.named(about.number, displacement, about.fields[i], 1);
+                return share(t, type) + displacement;
+            }
+        }
+        return 0;
+    }
+
+    private static long staticOffset(Class<?> type, String field) {
+        try {
+            return U.staticFieldOffset(type.getDeclaredField(field));
+        } catch (Throwable none) {
+            // Types of fields may be missing.
+            return 0;
+        }
+    }
+
+    private static long setSite(int site, long place) {
+        U.putLong(AtomvetHooks.SITES + ((long) site << 3), place);
+        return place;
+    }
+}
