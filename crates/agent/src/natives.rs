@@ -16,7 +16,7 @@ use crate::ring::{Block, Kind, LOW};
 use crate::shadow::{self, Access};
 use crate::thread::{self, Bare, Frame, Heritage, Thread};
 use crate::{blocks, names, plan, process, stream, sys, vm};
-use crate::{late, planes};
+use crate::{handover, late, planes};
 
 /// How many sites there can be: what the rewriter can number.
 const MOST_SITES: usize = 1 << 30;
@@ -296,11 +296,19 @@ extern "system" fn leave(_: Env, _: Object, depth: i32) {
 
 /// Records something about an object that synchronises.
 pub(crate) fn record(kind: Kind, operand: u64, site: i32) {
-    let Some(thread) = thread::current() else { return };
-    if thread.busy != 0 {
-        return;
+    recording(|thread| record_of(thread, kind, operand, site));
+}
+
+/// Does something with the running thread that may make records.
+fn recording(something: impl FnOnce(&mut Thread)) {
+    if let Some(thread) = thread::current().filter(|thread| thread.busy == 0) {
+        thread.busy = 1;
+        something(thread);
+        thread.busy = 0;
     }
-    thread.busy = 1;
+}
+
+fn record_of(thread: &mut Thread, kind: Kind, operand: u64, site: i32) {
     use Kind::{Acquire, AcquireShared, Barrier, Fork, Join, Observe, Post, Publish, Take, Wait};
     use Kind::{Release, ReleaseExclusive};
     if matches!(kind, Acquire | AcquireShared | Barrier | Join | Observe | Take | Wait) {
@@ -316,18 +324,20 @@ pub(crate) fn record(kind: Kind, operand: u64, site: i32) {
         Release | ReleaseExclusive => thread.locks = thread.locks.saturating_sub(1),
         _ => {}
     }
-    thread.busy = 0;
 }
 
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_synchronise")]
 extern "system" fn synchronise(_: Env, _: Object, what: i32, base: i64, site: i32) {
-    let kind = match what {
-        0 => Kind::Acquire,
-        1 => Kind::Release,
-        2 => Kind::Wait,
-        _ => return,
-    };
-    record(kind, base as u64, site);
+    let (monitor, place) = (base as usize, site as usize);
+    recording(|thread| match what {
+        0 => handover::taken(thread, monitor, place),
+        1 => handover::given_back(thread, monitor, place),
+        2 => {
+            handover::waits(thread, monitor, place);
+            record_of(thread, Kind::Wait, base as u64, site);
+        }
+        _ => {}
+    });
 }
 
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_fork")]
@@ -403,7 +413,7 @@ fn forget_old(base: u64) {
         let to = from + FORGOTTEN_AT_ONCE;
         match NEXT.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => {
-                planes::forget(from as usize, FORGOTTEN_AT_ONCE as usize);
+                planes::forget_accesses(from as usize, FORGOTTEN_AT_ONCE as usize);
                 from = to;
             }
             Err(now) => from = now,

@@ -124,10 +124,11 @@ pub(crate) fn summarise_lock(thread: &Thread, lock: usize) {
     summarise(thread, Access::Write, lock);
 }
 
+/// What a page of words is about.
+const PAGE: usize = 2 * 4096;
+
 /// Memory begins a new life: no word speaks of it any more.
 pub fn forget(address: usize, bytes: usize) {
-    /// What a page of words is about.
-    const PAGE: usize = 2 * 4096;
     const LARGE: usize = 16 * PAGE;
     let (start, end) = (address & !(GRANULE - 1), (address + bytes + GRANULE - 1) & !(GRANULE - 1));
     if bytes < LARGE {
@@ -136,12 +137,21 @@ pub fn forget(address: usize, bytes: usize) {
     let (first_page, last_page) = ((start + PAGE - 1) & !(PAGE - 1), end & !(PAGE - 1));
     clear(start, first_page);
     clear(last_page, end);
-    let of_groups = (0..PLANES).flat_map(|index| [plane(index), plane_of_writes(index)]);
-    for plane in of_groups.chain([plane_of_locks()]) {
-        // SAFETY: a reserved plane.
-        let words = unsafe { word(plane, first_page) };
-        sys::forget_pages(&raw const *words as usize, (last_page - first_page) / 2);
+    forget_accesses(first_page, last_page - first_page);
+    forget_in(plane_of_locks(), first_page, last_page - first_page);
+}
+
+/// Nobody has accessed whole pages of memory. Who held the locks there is not forgotten.
+pub fn forget_accesses(address: usize, bytes: usize) {
+    for plane in (0..PLANES).flat_map(|index| [plane(index), plane_of_writes(index)]) {
+        forget_in(plane, address, bytes);
     }
+}
+
+fn forget_in(plane: usize, address: usize, bytes: usize) {
+    // SAFETY: a reserved plane.
+    let words = unsafe { word(plane, address) };
+    sys::forget_pages(&raw const *words as usize, bytes / 2);
 }
 
 /// In a new process: nobody is left who has given a lock back.
