@@ -333,7 +333,9 @@ extern "system" fn synchronise(_: Env, _: Object, what: i32, base: i64, site: i3
         0 => handover::taken(thread, monitor, place),
         1 => handover::given_back(thread, monitor, place),
         2 => {
+            // Nobody tells when it is over.
             handover::waits(thread, monitor, place);
+            handover::always_record(monitor);
             record_of(thread, Kind::Wait, base as u64, site);
         }
         _ => {}

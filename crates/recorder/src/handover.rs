@@ -16,7 +16,7 @@
 //! For every lock a word of the filter's memory says who gave it back last:
 //!
 //! ```text
-//! word = index (12) | period (32) | (15) | times taken (4) | recorded (1)
+//! word = index (12) | period (32) | (14) | never silent (1) | times taken (4) | recorded (1)
 //! ```
 //!
 //! Only its owner writes it. Locks that are taken for the first few times are recorded in any case: reports about small programs
@@ -34,6 +34,7 @@ use crate::{late, planes, shadow};
 const RECORDED: u64 = 1;
 const TIME: u64 = 2;
 const TIMES: u64 = 15 * TIME;
+const ALWAYS: u64 = 32;
 
 /// How often a lock is taken before it may be silent.
 static PATIENCE: AtomicU64 = AtomicU64::new(8 * TIME);
@@ -54,20 +55,39 @@ pub fn taken(thread: &mut Thread, lock: usize, place: usize) {
     thread.locks += 1;
     let last = planes::word_of_lock(lock).load(Ordering::Relaxed);
     let is_behind = is_behind(thread, last);
-    let may_be_silent = last & TIMES >= PATIENCE.load(Ordering::Relaxed) && !shadow::records_all();
+    let may_be_silent =
+        last & TIMES >= PATIENCE.load(Ordering::Relaxed) && last & ALWAYS == 0 && !shadow::records_all();
     let silent = thread.silent_count as usize;
     if is_behind && may_be_silent && silent < SILENT {
         thread.silent[silent] = lock;
         thread.silent_count += 1;
         return;
     }
+    come_behind(thread, last, is_behind, place);
+    stream::record(thread, Kind::Acquire, 0, lock as u64, place);
+}
+
+/// The running thread, which waited for a condition, has the lock again: its next record says so, but not after what.
+pub fn waited(thread: &mut Thread, lock: usize, place: usize) {
+    let last = planes::word_of_lock(lock).load(Ordering::Relaxed);
+    if !is_behind(thread, last) {
+        come_behind(thread, last, false, place);
+    }
+}
+
+/// The thread receives what whoever gave a lock back last has done.
+fn come_behind(thread: &mut Thread, last: u64, is_behind: bool, place: usize) {
     late::record_bare(thread);
     thread.receive();
     if !is_behind && last & RECORDED == 0 && is_marked(last) {
         stream::record(thread, Kind::Behind, 0, told(last), place);
     }
-    stream::record(thread, Kind::Acquire, 0, lock as u64, place);
     shadow::note_period(&mut thread.behind, last);
+}
+
+/// A lock is never to be silent.
+pub fn always_record(lock: usize) {
+    planes::word_of_lock(lock).fetch_or(ALWAYS, Ordering::Relaxed);
 }
 
 /// The running thread is about to give a lock back that it holds exclusively.
@@ -75,8 +95,9 @@ pub fn taken(thread: &mut Thread, lock: usize, place: usize) {
 pub fn given_back(thread: &mut Thread, lock: usize, place: usize) {
     thread.locks = thread.locks.saturating_sub(1);
     let word = planes::word_of_lock(lock);
-    let times = (word.load(Ordering::Relaxed) & TIMES) + TIME;
-    let mut now = thread.key | times.min(TIMES);
+    let before = word.load(Ordering::Relaxed);
+    let times = (before & TIMES) + TIME;
+    let mut now = thread.key | before & ALWAYS | times.min(TIMES);
     if !forget_silent(thread, lock) {
         stream::record(thread, Kind::Release, 0, lock as u64, place);
         now |= RECORDED;
@@ -93,9 +114,9 @@ pub fn waits(thread: &mut Thread, lock: usize, place: usize) {
         stream::record(thread, Kind::Acquire, 0, lock as u64, place);
     }
     let word = planes::word_of_lock(lock);
-    let times = word.load(Ordering::Relaxed) & TIMES;
+    let kept = word.load(Ordering::Relaxed) & (TIMES | ALWAYS);
     planes::summarise_lock(thread, lock);
-    word.store(thread.key | times | RECORDED, Ordering::Relaxed);
+    word.store(thread.key | kept | RECORDED, Ordering::Relaxed);
 }
 
 /// Whether the thread comes after a giving-back already.

@@ -111,8 +111,11 @@ macro_rules! waiting {
             extern "C" fn $body(condition: usize, lock: usize, a: usize, b: usize, place: usize) -> c_int {
                 recording(|thread| handover::waits(thread, lock, place));
                 synchronise(Kind::Wait, lock, place);
+                let wait = real!($name @ $version: fn(usize, usize, usize, usize) -> c_int);
                 // SAFETY: the caller's arguments, for the function that the caller meant.
-                unsafe { real!($name @ $version: fn(usize, usize, usize, usize) -> c_int)(condition, lock, a, b) }
+                let result = unsafe { wait(condition, lock, a, b) };
+                recording(|thread| handover::waited(thread, lock, place));
+                result
             }
         )*
     };
