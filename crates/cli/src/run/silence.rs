@@ -20,7 +20,8 @@ pub(crate) fn why_silent(program: &OsStr) -> String {
     let Ok(file) = object::File::parse(&*bytes) else { return format!("it calls no hooks; {REBUILD}") };
     let symbols = || file.symbols().chain(file.dynamic_symbols());
     let hooks = || symbols().filter(|symbol| symbol.name().is_ok_and(|name| name.starts_with("__tsan_")));
-    if hooks().any(|hook| hook.is_definition()) {
+    // What `atomvet cc` links in has some of the hooks, but not this one.
+    if hooks().any(|hook| hook.is_definition() && hook.name() == Ok("__tsan_init")) {
         return "it contains ThreadSanitizer's own runtime, as clang links it; link it again with \
             ATOMVET_CC=clang CC=\"atomvet cc\" (ATOMVET_CXX=clang++ CXX=\"atomvet c++\"); objects need no rebuild"
             .to_owned();

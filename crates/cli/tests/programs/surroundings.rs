@@ -337,6 +337,11 @@ fn what_cannot_be_observed_is_told_with_the_remedy() {
     let balance = "balance 150, expected 200\n";
     let plain = build(directory, "gcc", "c/bank_bad.c", "plain");
     check_nothing_observed(&plain, "it calls no hooks; build it with CC=\"atomvet cc\"", balance);
+    let missing = build_library(directory, "gcc", "surroundings/plugin.c", &[], "missing.so");
+    let compiler = format!("{ATOMVET} cc -Wl,--no-as-needed {}", missing.display());
+    let lacking = build(directory, &compiler, "c/bank_bad.c", "lacking");
+    std::fs::remove_file(missing).expect("it is there");
+    check_nothing_observed(&lacking, "it is built for it, but came to no instrumented code", "");
     let static_one = build(directory, "gcc -static", "c/bank_bad.c", "static");
     check_nothing_observed(&static_one, "it is linked statically", balance);
     if let Some(clang) = super::clang(false) {
