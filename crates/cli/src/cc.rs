@@ -162,8 +162,11 @@ fn added(family: Family, arguments: &[OsString], library: &Library) -> Vec<OsStr
     let has_input = arguments.iter().any(|a| a == "-" || !a.to_string_lossy().starts_with('-'));
     let links = has_input && !has(&["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r"]);
     if links {
-        // Hooks that are called directly, not through the tables of the loader: half of what they cost.
-        add(&[&format!("-Wl,{directory}/hooks.o")]);
+        // Hooks that are called directly, not through the tables of the loader: half of what they cost. They have a thread-local
+        // variable, which has to live as long as the thread does: those of libraries may go before.
+        if !has(&["-shared"]) {
+            add(&[&format!("-Wl,{directory}/hooks.o")]);
+        }
         add(&[&format!("-L{directory}"), &format!("-Wl,-rpath,{directory}")]);
         if family == Family::Clang {
             add(&["-x", "none", "-ltsan", "-lpthread"]);
@@ -188,6 +191,8 @@ mod tests {
     fn only_links_get_the_library() {
         assert!(added_to(Family::Gcc, "-O2 a.c -o a").contains("-Wl,-rpath,/lib/av"));
         assert!(!added_to(Family::Gcc, "-O2 -c a.c").contains("rpath"));
+        assert!(added_to(Family::Gcc, "-O2 a.c -o a").contains("hooks.o"));
+        assert!(!added_to(Family::Gcc, "-O2 -shared a.c -o a.so").contains("hooks.o"));
         assert!(!added_to(Family::Gcc, "--version").contains("rpath"));
         assert!(added_to(Family::Clang, "a.o b.o -o a").contains("-ltsan"));
         assert!(!added_to(Family::Clang, "-c a.c").contains("-ltsan"));

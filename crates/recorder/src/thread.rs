@@ -88,8 +88,8 @@ pub struct Thread {
     pub marked_by_other: AtomicU64,
     /// Per thread that this one comes after by a lock, the last key for which it does.
     pub behind: [u64; HEARD],
-    /// Variables of hooks elsewhere that have this thread's address; null in the end.
-    known_in: [*mut *mut Thread; MODULES],
+    /// The variable of the program's own hooks that has this thread's address; null if they have none.
+    known_in: *mut *mut Thread,
     /// Late accesses that no lock protected, since the thread last received something; see `shadow.rs`.
     pub bare: [Bare; BARE],
     /// How many of them there are.
@@ -124,8 +124,6 @@ pub const BARE: usize = 8;
 pub const SILENT: usize = 16;
 /// How many marks may be missing.
 pub const UNMARKED: usize = 8;
-/// In how many modules of a program hooks know a thread by a variable of their own. Those of further ones ask each time.
-const MODULES: usize = 8;
 /// How many threads are told apart in what was heard.
 pub const HEARD: usize = 64;
 /// How many places of accesses without a record are remembered.
@@ -337,10 +335,8 @@ impl Thread {
 
     /// The variable is the running thread's own, and lives as long as the thread: it has its address from now on.
     pub fn make_known_in(&mut self, variable: &mut *mut Thread) {
-        if let Some(room) = self.known_in.iter_mut().find(|room| room.is_null()) {
-            *room = variable;
-            *variable = self;
-        }
+        self.known_in = variable;
+        *variable = self;
     }
 
     /// Whether a word of the filter, of any plane, or of a lock is this thread's.
@@ -452,12 +448,10 @@ impl Thread {
         let local = unsafe { &mut *local() };
         local.silent = true;
         local.thread = core::ptr::null_mut();
-        for variable in &mut self.known_in {
-            let variable = core::mem::replace(variable, core::ptr::null_mut());
-            if !variable.is_null() {
-                // SAFETY: who gave it says that it lives as long as the thread, which is at its end here.
-                unsafe { *variable = core::ptr::null_mut() };
-            }
+        let known_in = core::mem::replace(&mut self.known_in, core::ptr::null_mut());
+        if !known_in.is_null() {
+            // SAFETY: who gave it says that it lives as long as the thread, which is at its end here.
+            unsafe { *known_in = core::ptr::null_mut() };
         }
         let index = self.index as usize;
         LAST_KEYS[index].store(self.newest, Ordering::Relaxed);

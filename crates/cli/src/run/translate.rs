@@ -674,15 +674,23 @@ impl Translator {
         if marks.kept.back().is_some_and(|last| last.0 >= period) {
             return;
         }
-        if marks.kept.len() > MOST
-            && let Some((old, variable)) = marks.kept.pop_front()
-        {
-            marks.forgotten = old;
-            self.spare.push(variable);
-        }
-        let variable = self.fresh(thread, events);
+        let forgotten = if marks.kept.len() > MOST { marks.kept.pop_front() } else { None };
+        let variable = match forgotten {
+            Some((old, variable)) => {
+                marks.forgotten = old;
+                events.push(Event { thread, op: Op::Alloc(variable), site: SiteId::NONE });
+                variable
+            }
+            None => {
+                let variable = self.variables.artificial();
+                let name = format!("locks given back by {} ({})", self.names.threads.get(thread), variable.0);
+                self.names.variables.intern(&name);
+                self.not_data.push(false);
+                variable
+            }
+        };
         events.push(Event { thread, op: Op::Write(variable), site: SiteId::NONE });
-        self.marks.entry(period >> 32).or_default().kept.push_back((period, variable));
+        marks.kept.push_back((period, variable));
     }
 
     fn behind(&mut self, period: u64, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {

@@ -3,7 +3,7 @@
 //! short functions have as many of those. Everything else goes on in Rust, with the place it was called from.
 //!
 //! This file is compiled twice. As a part of the runtime it serves programs that were built for ThreadSanitizer. By itself,
-//! as `near`, it is an object that `atomvet cc` links into what it makes: calls go straight there instead of through the
+//! as `near`, it is an object that `atomvet cc` links into programs: calls go straight there instead of through the
 //! tables of the loader, which would take as long as the hook itself. Such an object knows its thread by a variable of its
 //! own, which the runtime sets, if it finds that both go by the same [`LAYOUT`]: programs may be older than the runtime.
 
