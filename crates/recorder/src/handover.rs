@@ -25,7 +25,7 @@
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 use crate::ring::Kind;
-use crate::stream::{self, Behalf};
+use crate::stream::{self, Behalf, MOST_BLOCKS};
 use crate::sys;
 use crate::thread::{self, FRAMES, Frame, SILENT, STEP, Thread, UNMARKED};
 use crate::{late, planes, shadow};
@@ -79,7 +79,10 @@ pub fn waited(thread: &mut Thread, lock: usize, place: usize) {
 fn come_behind(thread: &mut Thread, last: u64, is_behind: bool, place: usize) {
     late::record_bare(thread);
     thread.receive();
-    if !is_behind && last & RECORDED == 0 && is_marked(last) {
+    if !is_behind && last & RECORDED == 0 {
+        if !is_marked(last) {
+            return;
+        }
         stream::record(thread, Kind::Behind, 0, told(last), place);
     }
     shadow::note_period(&mut thread.behind, last);
@@ -137,6 +140,12 @@ fn forget_silent(thread: &mut Thread, lock: usize) -> bool {
 
 /// A lock was given back silently in this period: a mark will be needed.
 fn note_unmarked(thread: &mut Thread) {
+    thread.keep_others_out();
+    add_unmarked(thread);
+    thread.let_others();
+}
+
+fn add_unmarked(thread: &mut Thread) {
     // Those for which the same blocks are open by now have one mark.
     let count = thread.unmarked_count as usize;
     if count > 0 && open_since(thread, thread.unmarked[count - 1]) == thread.depth.min(FRAMES) {
@@ -153,7 +162,6 @@ fn note_unmarked(thread: &mut Thread) {
     }
     let count = thread.unmarked_count as usize;
     thread.unmarked[count] = thread.key;
-    compiler_fence(Ordering::SeqCst);
     thread.unmarked_count += 1;
 }
 
@@ -177,11 +185,12 @@ pub fn mark(thread: &mut Thread) {
 #[cold]
 #[inline(never)]
 pub(crate) fn mark_outside(thread: &mut Thread, most: usize) {
+    thread.keep_others_out();
     while thread.unmarked_count > 0 {
         let key = thread.unmarked[0];
         let open = open_since(thread, key);
         if open > most {
-            return;
+            break;
         }
         thread.unmarked.copy_within(1.., 0);
         thread.unmarked_count -= 1;
@@ -192,6 +201,7 @@ pub(crate) fn mark_outside(thread: &mut Thread, most: usize) {
         compiler_fence(Ordering::SeqCst);
         thread.marked = thread.marked.max(key);
     }
+    thread.let_others();
 }
 
 #[inline(always)]
@@ -199,15 +209,21 @@ fn is_marked_up_to(thread: &Thread, key: u64) -> bool {
     thread.marked.max(thread.marked_by_other.load(Ordering::Relaxed)) >= key
 }
 
-/// Whether there is a mark for a period of another thread's, or can be made on its behalf. No other answer is known to
-/// happen; an order would be lost.
+/// Whether there is a mark for a period of another thread's, or can be made on its behalf. If not, an order is lost, and counted:
+/// because nobody reads records any more, the other thread is in more blocks than are announced at once, or it is kept from
+/// running for long in the middle of its own.
 #[cold]
 #[inline(never)]
 fn is_marked(last: u64) -> bool {
-    const TRIES: u32 = 100_000;
+    /// So often at once, then with naps of 50 microseconds in between.
+    const AT_ONCE: u32 = 1_000;
+    const TRIES: u32 = 20_000;
     let key = last & !(STEP - 1);
     let other = thread::of_index(thread::index_of(key));
     for tries in 1..TRIES {
+        if stream::header().is_none() {
+            return false;
+        }
         // SAFETY: what is known about threads lives for ever; every field is read on its own.
         unsafe {
             let birth = (&raw const (*other).birth).read_volatile();
@@ -218,12 +234,18 @@ fn is_marked(last: u64) -> bool {
             {
                 return true;
             }
-            if mark_for(other) {
-                return true;
+            if (*other).on_behalf.try_lock() {
+                let outcome = mark_for(other);
+                (*other).on_behalf.unlock();
+                if outcome == Marked::Never {
+                    break;
+                }
             }
         }
-        if tries % 64 == 0 {
-            sys::pause();
+        match tries {
+            ..AT_ONCE if tries % 64 == 0 => sys::pause(),
+            ..AT_ONCE => {}
+            _ => sys::sleep(50),
         }
     }
     stream::count_lost_order();
@@ -240,11 +262,22 @@ struct State {
     unmarked_count: usize,
 }
 
-/// Makes another thread's marks. False if that has changed something meanwhile.
+/// What came of marks on behalf of another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Marked {
+    /// They are made.
+    Yes,
+    /// The thread has changed something meanwhile.
+    NotYet,
+    /// It is in too many blocks that were not announced.
+    Never,
+}
+
+/// Makes another thread's marks.
 ///
 /// # Safety
-/// It is a thread's.
-pub(crate) unsafe fn mark_for(other: *const Thread) -> bool {
+/// It is a thread's, and nobody else does anything on its behalf.
+pub(crate) unsafe fn mark_for(other: *const Thread) -> Marked {
     // SAFETY: as above: whatever is read may be of different moments, and is believed if it is the same twice.
     let now = || unsafe {
         State {
@@ -268,22 +301,28 @@ pub(crate) unsafe fn mark_for(other: *const Thread) -> bool {
             count += 1;
         }
     }
+    let open = marks[..count].last().map_or(0, |mark| mark.0);
+    // Read now: once the records are made, the thread may be in another block.
+    // SAFETY: there is room for so many frames.
+    let entered = if open == 0 { 0 } else { unsafe { (*frames.add(open - 1)).entered } };
+    compiler_fence(Ordering::SeqCst);
     if before.unmarked_count == 0 || now() != before {
-        return false;
+        return Marked::NotYet;
+    }
+    if open.saturating_sub(before.announced) > MOST_BLOCKS {
+        return Marked::Never;
     }
     let behalf = Behalf { serial, frames, announced: before.announced };
     if count > 0 && !stream::record_marks(&behalf, &marks[..count], || now() == before) {
-        return false;
+        return Marked::NotYet;
     }
-    let open = marks[..count].last().map_or(0, |mark| mark.0);
     let last = before.unmarked[before.unmarked_count - 1];
     // SAFETY: the thread reads it back with care.
     unsafe {
         if open > before.announced {
-            let said = ((*frames.add(open - 1)).entered, open);
-            (&raw const (*other).announced_by_other).cast_mut().write_volatile(said);
+            (&raw const (*other).announced_by_other).cast_mut().write_volatile((entered, open));
         }
         (*other).marked_by_other.fetch_max(last, Ordering::Relaxed);
     }
-    true
+    Marked::Yes
 }

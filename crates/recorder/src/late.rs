@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering;
 
-use crate::handover;
+use crate::handover::{self, Marked};
 use crate::planes::{GRANULE, PLANES, plane, plane_of_writes, summarise, summary_of_others, word};
 use crate::shadow::{
     Access, BYTES, FOREIGN, KEPT_BY_LATE, LATE, LATE_READ, LATE_WRITE, PAST, QUIET, WHEN, bytes_of, has_met,
@@ -35,6 +35,7 @@ pub(crate) fn read_late(address: usize, size: usize, place: usize) {
     if thread.ignoring == 0 {
         // A period is kept for all bytes of a word together.
         let kept = KEPT_BY_LATE[usize::from(thread::is_since(known, thread.key))];
+        known |= forgotten_record(known, kept, bytes);
         summarise(thread, Access::Read, address);
         own.store(thread.key | LATE_READ | known & kept | bytes, Ordering::Relaxed);
         remember(thread, Access::Read, address, size, place);
@@ -60,6 +61,13 @@ fn written_by_others(thread: &Thread, address: usize) -> u64 {
     found
 }
 
+/// What is to be added to a word that keeps so much, if accesses that are on record are forgotten thereby: who conflicts with
+/// them has an order before it, and must not be late.
+#[inline(always)]
+pub(crate) fn forgotten_record(known: u64, kept: u64, bytes: u64) -> u64 {
+    if known & LATE == 0 && known & BYTES & !bytes & !kept != 0 { FOREIGN } else { 0 }
+}
+
 /// A write that no record of this period covers. It is late where no other thread has a word, and if one of an earlier
 /// period covers it and nobody has read it since.
 #[inline(never)]
@@ -82,6 +90,7 @@ pub(crate) fn write_late(address: usize, size: usize, place: usize) {
     }
     if thread.ignoring == 0 {
         let kept = KEPT_BY_LATE[usize::from(thread::is_since(known, thread.key))];
+        known |= forgotten_record(known, kept, bytes);
         summarise(thread, Access::Write, address);
         own.store(thread.key | LATE_WRITE | known & kept | bytes, Ordering::Relaxed);
         remember(thread, Access::Write, address, size, place);
@@ -145,6 +154,7 @@ pub fn record_bare(thread: &mut Thread) {
 
 #[inline(never)]
 fn record_some_bare(thread: &mut Thread) {
+    thread.keep_others_out();
     // What is recorded below asks for this again.
     let count = core::mem::replace(&mut thread.bare_count, 0) as usize;
     for i in 0..count {
@@ -165,6 +175,7 @@ fn record_some_bare(thread: &mut Thread) {
         }
         stripe.unlock();
     }
+    thread.let_others();
 }
 
 /// How many of a thread's blocks were open in the period `when` and still are; nothing if that would take long to find out.
@@ -188,7 +199,7 @@ fn open_in(frames: *const Frame, depth: usize, when: u64) -> Option<usize> {
 ///
 /// The other thread goes on meanwhile, so what is read here may be torn. It is believed only if nothing has changed before and
 /// after, and after the place of the record among all others was taken: what the other thread records itself, it
-/// records later. Should it make the same announcement at this moment, that begins another instance of the block.
+/// records later. It announces no blocks meanwhile, nor does anybody else on its behalf.
 #[cold]
 #[inline(never)]
 pub(crate) fn act_for(late: u64, access: Access, address: usize, bytes: u64) -> bool {
@@ -200,6 +211,24 @@ pub(crate) fn act_for(late: u64, access: Access, address: usize, bytes: u64) -> 
     if other.is_null() {
         return false;
     }
+    // SAFETY: what is known about threads lives for ever.
+    let on_behalf = unsafe { &(*other).on_behalf };
+    // A stripe is held, and its owner may wait for it.
+    if !(0..TRIES).any(|_| on_behalf.try_lock()) {
+        return false;
+    }
+    // SAFETY: as above; and nobody else does anything on its behalf now.
+    let is_recorded = unsafe { act_alone_for(other, when, access, address, bytes) };
+    on_behalf.unlock();
+    is_recorded
+}
+
+/// How often to ask for the right to act for another thread, which has it itself for a moment.
+const TRIES: u32 = 1000;
+
+/// # Safety
+/// It is a thread's, and nobody else does anything on its behalf.
+unsafe fn act_alone_for(other: *const Thread, when: u64, access: Access, address: usize, bytes: u64) -> bool {
     // SAFETY: what is known about threads lives for ever; every field is read on its own, as it is at some moment.
     unsafe {
         let now = || {
@@ -211,7 +240,9 @@ pub(crate) fn act_for(late: u64, access: Access, address: usize, bytes: u64) -> 
             )
         };
         // Locks that it gave back in outer blocks come first.
-        if (&raw const (*other).unmarked_count).read_volatile() > 0 && !handover::mark_for(other) {
+        if (&raw const (*other).unmarked_count).read_volatile() > 0
+            && handover::mark_for(other) != Marked::Yes
+        {
             return false;
         }
         let before = now();
@@ -219,6 +250,8 @@ pub(crate) fn act_for(late: u64, access: Access, address: usize, bytes: u64) -> 
         let depth = (depth as usize).min(FRAMES);
         let frames = (*other).frames;
         let Some(open) = open_in(frames, depth, when) else { return false };
+        // Read now: once the record is made, the thread may be in another block.
+        let entered = if open == 0 { 0 } else { (*frames.add(open - 1)).entered };
         let received = (&raw const (*other).received).read_volatile();
         let birth = (&raw const (*other).birth).read_volatile();
         let is_same_index = thread::index_of(birth) == thread::index_of(when);
@@ -239,8 +272,7 @@ pub(crate) fn act_for(late: u64, access: Access, address: usize, bytes: u64) -> 
             return false;
         }
         if open > announced {
-            let said = ((*frames.add(open - 1)).entered, open);
-            (&raw const (*other).announced_by_other).cast_mut().write_volatile(said);
+            (&raw const (*other).announced_by_other).cast_mut().write_volatile((entered, open));
         }
     }
     true

@@ -38,7 +38,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use crate::late::{act_for, is_over, mark_late, read_late, record_bare, write_late};
+use crate::late::{act_for, forgotten_record, is_over, mark_late, read_late, record_bare, write_late};
 use crate::lock::Spin;
 use crate::planes::{GRANULE, PLANES, plane, plane_of_writes, summarise, summary_of_others, word};
 use crate::ring::Kind;
@@ -363,6 +363,8 @@ fn note(thread: &Thread, access: Access, address: usize, bytes: u64) {
         if access == Access::Write && known & BYTES != 0 {
             noted |= PAST;
         }
+        noted |=
+            forgotten_record(known, KEPT_BY_LATE[usize::from(thread::is_since(known, thread.key))], bytes);
         if thread::is_since(known, thread.key) {
             let others = known & BYTES & !bytes;
             noted |= others | if others == 0 { 0 } else { known & LATE };

@@ -87,12 +87,15 @@ fn announce(header: &Header, thread: &mut Thread, open: usize) -> (usize, u64) {
     if thread.announced == open {
         return (open, 0);
     }
+    thread.keep_others_out();
     // Before a place for a record is taken: see `record_late`.
     let announced = core::mem::replace(&mut thread.announced, open);
     compiler_fence(Ordering::SeqCst);
     let on_behalf = thread.announced_on_behalf(announced);
     let announced = if on_behalf <= open { on_behalf } else { announced };
-    announce_some(header, thread.serial, thread.frames, announced, open)
+    let last = announce_some(header, thread.serial, thread.frames, announced, open);
+    thread.let_others();
+    last
 }
 
 #[inline(never)]
@@ -131,12 +134,8 @@ pub(crate) fn record_marks(
     is_still_true: impl Fn() -> bool,
 ) -> bool {
     let Some(header) = header() else { return false };
-    let deepest = marks.last().map_or(0, |mark| mark.0);
-    let blocks = deepest - behalf.announced;
-    if blocks > MOST_BLOCKS {
-        return false;
-    }
-    let count = (blocks + marks.len()) as u64;
+    let deepest = marks.iter().map(|mark| mark.0).fold(behalf.announced, usize::max);
+    let count = (deepest - behalf.announced + marks.len()) as u64;
     let first = header.head.0.fetch_add(count, Ordering::SeqCst);
     compiler_fence(Ordering::SeqCst);
     if has_no_room(header, first + count - 1) {
@@ -181,7 +180,7 @@ pub(crate) struct Late {
 }
 
 /// How many blocks are announced on behalf of another thread: together they have to fit into the ring.
-const MOST_BLOCKS: usize = 1024;
+pub(crate) const MOST_BLOCKS: usize = 1024;
 
 /// Records it now, for the bytes from `start` that are in the mask, one record per stretch in 8 aligned bytes, if that is
 /// still true once the places for the records are taken. False if not.

@@ -22,6 +22,7 @@
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
+use crate::lock::Spin;
 use crate::ring::COUNTERS;
 use crate::{handover, planes, process, stream, sys};
 
@@ -45,6 +46,11 @@ pub struct Thread {
     pub depth: usize,
     /// How many of the open blocks, from the outermost, have been announced in a record.
     pub announced: usize,
+    /// Held by the thread while it announces blocks or changes what it has yet to record, and by others who do that on its
+    /// behalf.
+    pub(crate) on_behalf: Spin,
+    /// How many reasons the thread has to hold it.
+    pub(crate) holds: u32,
     /// What another thread has announced on behalf of this one: so many blocks, the innermost of which has this key.
     pub announced_by_other: (u64, usize),
     /// The largest key in use.
@@ -339,6 +345,23 @@ impl Thread {
         *variable = self;
     }
 
+    /// Keeps others from recording anything on behalf of this thread, until [`Thread::let_others`].
+    #[inline]
+    pub(crate) fn keep_others_out(&mut self) {
+        if self.holds == 0 {
+            self.on_behalf.lock();
+        }
+        self.holds += 1;
+    }
+
+    #[inline]
+    pub(crate) fn let_others(&mut self) {
+        self.holds -= 1;
+        if self.holds == 0 {
+            self.on_behalf.unlock();
+        }
+    }
+
     /// Whether a word of the filter, of any plane, or of a lock is this thread's.
     #[inline(always)]
     pub(crate) fn owns(&self, word: u64) -> bool {
@@ -471,7 +494,9 @@ impl Thread {
 
     /// After a fork of the process: the same thread, alone, at the start of a new stream.
     pub fn start_over(&mut self) {
-        (self.announced, self.unmarked_count) = (0, 0);
+        (self.announced, self.announced_by_other, self.unmarked_count) = (0, (0, 0), 0);
+        self.on_behalf.reset();
+        self.holds = 0;
         self.serial = new_serial();
         self.inherit(&Heritage { serial: self.serial, ..Heritage::NONE });
         self.receive();

@@ -82,7 +82,7 @@ core::arch::global_asm!(
 /// What the hooks take for granted about a thread and the words of the filter, in one number.
 pub(crate) const LAYOUT: u32 = {
     /// To be changed with the meaning of anything below.
-    const REVISION: usize = 1;
+    const REVISION: usize = 2;
     let facts = [
         REVISION,
         offset_of!(Thread, plane),
@@ -153,6 +153,9 @@ macro_rules! accesses {
                     "sub r8, qword ptr [rax + {birth}]",
                     "shr r8, {index_shift}",
                     "jnz 2b",
+                    // What is on record of an earlier period is not to be forgotten, which takes more than this.
+                    "test esi, {is_late}",
+                    "jz 2b",
                     "and esi, {kept_of_earlier}",
                     "jmp 5f",
                     // Of this period, but not of all bytes.
@@ -193,6 +196,7 @@ macro_rules! accesses {
                     kept_of_earlier = const shadow::KEPT_BY_LATE[0],
                     kept_of_this = const shadow::KEPT_BY_LATE[1],
                     quiet = const shadow::QUIET,
+                    is_late = const shadow::LATE_READ,
                     ignoring = const offset_of!(Thread, ignoring),
                     bare_count = const offset_of!(Thread, bare_count),
                     bare = const BARE,
