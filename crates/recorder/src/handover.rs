@@ -171,9 +171,7 @@ fn open_since(thread: &Thread, when: u64) -> usize {
 }
 
 fn open_in(frames: *const Frame, depth: usize, when: u64) -> usize {
-    // SAFETY: there is room for so many frames.
-    let is_older = |&open: &usize| open == 0 || unsafe { (*frames.add(open - 1)).entered } <= when;
-    (0..=depth).rev().find(is_older).unwrap_or(0)
+    late::open_in(frames, depth, when, depth).unwrap_or(0)
 }
 
 /// Makes the marks that the thread has left out so far.

@@ -178,18 +178,20 @@ fn record_some_bare(thread: &mut Thread) {
     thread.let_others();
 }
 
+/// How far down blocks are looked through for an access, of which there are many.
+const DEPTH: usize = 64;
+
 /// How many of a thread's blocks were open in the period `when` and still are; nothing if that would take long to find out.
-/// Numbers of periods grow, so it is the outer ones.
 #[inline(always)]
 fn open_since(thread: &Thread, when: u64) -> Option<usize> {
-    open_in(thread.frames, thread.depth.min(FRAMES), when)
+    open_in(thread.frames, thread.depth.min(FRAMES), when, DEPTH)
 }
 
+/// How many of these frames were there in the period `when`. Numbers of periods grow, so it is the outer ones. Nothing if it is not
+/// found among so many.
 #[inline(always)]
-fn open_in(frames: *const Frame, depth: usize, when: u64) -> Option<usize> {
-    /// How far down the blocks are looked through.
-    const DEPTH: usize = 64;
-    let further = depth.saturating_sub(DEPTH);
+pub(crate) fn open_in(frames: *const Frame, depth: usize, when: u64, most: usize) -> Option<usize> {
+    let further = depth.saturating_sub(most);
     // SAFETY: there is room for so many frames.
     let is_older = |&open: &usize| open == 0 || unsafe { (*frames.add(open - 1)).entered } <= when;
     (further..=depth).rev().find(is_older)
@@ -249,7 +251,7 @@ unsafe fn act_alone_for(other: *const Thread, when: u64, access: Access, address
         let (_, depth, announced) = before;
         let depth = (depth as usize).min(FRAMES);
         let frames = (*other).frames;
-        let Some(open) = open_in(frames, depth, when) else { return false };
+        let Some(open) = open_in(frames, depth, when, DEPTH) else { return false };
         // Read now: once the record is made, the thread may be in another block.
         let entered = if open == 0 { 0 } else { (*frames.add(open - 1)).entered };
         let received = (&raw const (*other).received).read_volatile();

@@ -13,6 +13,7 @@ mod directory;
 mod feed;
 mod jvm;
 pub(crate) mod library;
+mod marks;
 mod report;
 mod ring;
 mod silence;

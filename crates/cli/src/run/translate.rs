@@ -8,6 +8,8 @@
 //! | post, take | the n-th take reads a variable that the n-th post wrote: it comes after that post and nothing else. A take also is an arrival at a barrier of its own, so that it splits blocks like every wait |
 //! | publish, observe | an observer reads what each publisher wrote last, once; every publication is a new life of its variable, so that nothing comes before it |
 //! | await | the same, and if there was anything to read, blocks are split before: the thread has waited for others, or would have |
+//! | mark, behind | a write, and a read of what was written: see `marks.rs` |
+//! | split | an arrival at a barrier of the thread's own |
 //! | suspend, resume | the ends of all open blocks, and their begins again |
 //! | new life | `alloc` of all variables in that memory; locks there are new ones |
 //! | maps, unloaded | none: libraries come and go, and with them what addresses mean |
@@ -22,6 +24,7 @@ use atomvet_trace::{
 };
 use rustc_hash::FxHashMap;
 
+use super::marks::Marks;
 use super::ring::{Record, flavour};
 use super::symbols::{Meaning, Owner, is_outlined};
 use super::variables::Variables;
@@ -63,8 +66,7 @@ pub(crate) struct Translator {
     /// How many locks and barriers there were at an address.
     lives: HashMap<u64, u32>,
     semaphores: BTreeMap<u64, Semaphore>,
-    /// Per index of a thread in the filter, its marks.
-    marks: FxHashMap<u64, Marks>,
+    marks: Marks,
     /// Per address, what each thread last published there.
     published: BTreeMap<u64, Vec<Publication>>,
     /// A JVM's program may publish the result of each of its tasks: those addresses, the oldest first.
@@ -101,15 +103,6 @@ struct Thread {
     own_barrier: Option<BarrierId>,
     /// Initialisers of classes that it is in and has done nothing in yet.
     idle_initialisers: u32,
-}
-
-/// Marks of the threads of one index.
-#[derive(Default)]
-struct Marks {
-    /// For which periods, and what was written then.
-    kept: VecDeque<(u64, VarId)>,
-    /// The last period of those that were forgotten.
-    forgotten: u64,
 }
 
 /// How a variable was accessed.
@@ -224,7 +217,7 @@ impl Translator {
             barriers: BTreeMap::new(),
             lives: HashMap::new(),
             semaphores: BTreeMap::new(),
-            marks: FxHashMap::default(),
+            marks: Marks::default(),
             published: BTreeMap::new(),
             publications: VecDeque::new(),
             spare: Vec::new(),
@@ -665,42 +658,28 @@ impl Translator {
         }
     }
 
-    /// Who takes a lock that was given back silently, up to a period (its thread's index in the filter, and when it was), will come
-    /// after this.
     fn mark(&mut self, period: u64, thread: ThreadId, events: &mut Vec<Event>) {
-        /// Older ones are forgotten.
-        const MOST: usize = 1 << 12;
-        let marks = self.marks.entry(period >> 32).or_default();
-        if marks.kept.back().is_some_and(|last| last.0 >= period) {
-            return;
-        }
-        let forgotten = if marks.kept.len() > MOST { marks.kept.pop_front() } else { None };
-        let variable = match forgotten {
-            Some((old, variable)) => {
-                marks.forgotten = old;
+        let (variables, names, not_data) = (&mut self.variables, &mut self.names, &mut self.not_data);
+        self.marks.make(period, |oldest| {
+            if let Some(variable) = oldest {
                 events.push(Event { thread, op: Op::Alloc(variable), site: SiteId::NONE });
-                variable
             }
-            None => {
-                let variable = self.variables.artificial();
-                let name = format!("locks given back by {} ({})", self.names.threads.get(thread), variable.0);
-                self.names.variables.intern(&name);
-                self.not_data.push(false);
+            let variable = oldest.unwrap_or_else(|| {
+                let variable = variables.artificial();
+                let name = format!("locks given back by {} ({})", names.threads.get(thread), variable.0);
+                names.variables.intern(&name);
+                not_data.push(false);
                 variable
-            }
-        };
-        events.push(Event { thread, op: Op::Write(variable), site: SiteId::NONE });
-        marks.kept.push_back((period, variable));
+            });
+            events.push(Event { thread, op: Op::Write(variable), site: SiteId::NONE });
+            variable
+        });
     }
 
     fn behind(&mut self, period: u64, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
-        let Some(marks) = self.marks.get(&(period >> 32)) else { return };
-        let at = marks.kept.partition_point(|mark| mark.0 < period);
-        match marks.kept.get(at) {
-            Some(&(_, variable)) if period > marks.forgotten => {
-                events.push(Event { thread, op: Op::Read(variable), site });
-            }
-            _ => self.seen.lost_orders += 1,
+        match self.marks.first_since(period) {
+            Some(variable) => events.push(Event { thread, op: Op::Read(variable), site }),
+            None => self.seen.lost_orders += 1,
         }
     }
 
