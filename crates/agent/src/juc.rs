@@ -17,8 +17,7 @@ use std::sync::OnceLock;
 
 use crate::jni::{self, Env, Object};
 use crate::ring::Kind;
-use crate::shadow::{self, Access, Need};
-use crate::{names, natives, stream, thread, vm};
+use crate::{atomics, names, natives, shadow, stream, thread, vm};
 
 /// Whose calls count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -465,23 +464,20 @@ extern "system" fn hold(_: Env, _: Object, address: i64) -> i64 {
     natives::hold(address)
 }
 
-/// Records an access, as far as it is not covered; an update always, because it is more than the read and the write that may be
-/// covered.
+/// Records an access, as far as that is needed.
 #[unsafe(export_name = "Java_java_lang_AtomvetCalls_access")]
 extern "system" fn access(_: Env, _: Object, what: i32, address: i64, size: i32, site: i32) {
     let Some(&kind) = KINDS.get(what as usize) else { return };
     let Some(thread) = thread::current() else { return };
-    let (address, size) = (address as usize, size as usize);
-    let access = if kind == Kind::Read { Access::Read } else { Access::Write };
-    let is_plain = matches!(kind, Kind::Read | Kind::Write);
+    let (address, size, place) = (address as usize, size as usize, site as usize);
     thread.seen += 1;
-    if is_plain && shadow::is_covered(thread, access, address, size) || !shadow::enter(thread) {
+    if kind == Kind::Read && atomics::is_covered(thread, address, size) || !shadow::enter(thread) {
         return;
     }
     let stripe = shadow::stripe(address);
     stripe.lock();
-    if shadow::take_over(thread, access, address, size) != Need::None || !is_plain {
-        stream::record(thread, kind, size as u8, address as u64, site as usize);
+    if atomics::take_over(thread, kind, address, size, place) {
+        stream::record(thread, kind, size as u8, address as u64, place);
     }
     stripe.unlock();
     thread.busy = 0;

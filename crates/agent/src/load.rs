@@ -15,7 +15,7 @@ use crate::facts::Facts;
 use crate::jni::{self, Env, Object, Ti};
 use crate::options::Options;
 use crate::plan::{self, ClassPlan, Numbered, Owner};
-use crate::{names, natives, process, ring, sys, vm};
+use crate::{atomics, names, natives, process, ring, sys, vm};
 
 /// The hook class and those that it is made of, in the order in which they can be defined.
 static HOOK_CLASSES: &[(&CStr, &[u8])] = &[
@@ -91,6 +91,7 @@ fn pass_on() {
 }
 
 extern "system" fn vm_init(ti: Ti, env: Env, _thread: Object) {
+    atomics::mean_all_reads();
     if !process::is_recording() {
         return;
     }

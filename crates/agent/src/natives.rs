@@ -128,6 +128,7 @@ extern "system" fn constant(_: Env, _: Object, which: i32) -> i64 {
         49 => thread::RECENT - 1,
         50 => thread::BARE,
         51 => offset_of!(Thread, seen),
+        52 => offset_of!(Thread, unmarked_count),
         60 => &raw const STRIPE_LOCKS as usize,
         61 => STRIPES - 1,
         62 => thread::STEP as usize,

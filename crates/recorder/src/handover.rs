@@ -79,13 +79,18 @@ pub fn waited(thread: &mut Thread, lock: usize, place: usize) {
 fn come_behind(thread: &mut Thread, last: u64, is_behind: bool, place: usize) {
     late::record_bare(thread);
     thread.receive();
-    if !is_behind && last & RECORDED == 0 {
-        if !is_marked(last) {
+    come_behind_period(thread, last, is_behind || last & RECORDED != 0, place);
+}
+
+/// A thread that receives something just now comes behind a period of another's: by its mark, unless by some record.
+pub(crate) fn come_behind_period(thread: &mut Thread, period: u64, by_record: bool, place: usize) {
+    if !by_record {
+        if !is_marked(period) {
             return;
         }
-        stream::record(thread, Kind::Behind, 0, told(last), place);
+        stream::record(thread, Kind::Behind, 0, told(period), place);
     }
-    shadow::note_period(&mut thread.behind, last);
+    shadow::note_period(&mut thread.behind, period);
 }
 
 /// A lock is never to be silent.
@@ -104,8 +109,8 @@ pub fn given_back(thread: &mut Thread, lock: usize, place: usize) {
     if !forget_silent(thread, lock) {
         stream::record(thread, Kind::Release, 0, lock as u64, place);
         now |= RECORDED;
-    } else if !is_marked_up_to(thread, thread.key) {
-        note_unmarked(thread);
+    } else {
+        leave_out(thread);
     }
     planes::summarise_lock(thread, lock);
     word.store(now, Ordering::Relaxed);
@@ -138,7 +143,17 @@ fn forget_silent(thread: &mut Thread, lock: usize) -> bool {
     true
 }
 
-/// A lock was given back silently in this period: a mark will be needed.
+/// Something is left out of the records in this period: a mark will be needed.
+#[inline]
+pub(crate) fn leave_out(thread: &mut Thread) {
+    let count = thread.unmarked_count as usize;
+    let is_noted = count > 0 && thread.unmarked[count - 1] == thread.key;
+    if !is_noted && !is_marked_up_to(thread, thread.key) {
+        note_unmarked(thread);
+    }
+}
+
+#[inline(never)]
 fn note_unmarked(thread: &mut Thread) {
     thread.keep_others_out();
     add_unmarked(thread);

@@ -2,8 +2,10 @@
 
 use core::sync::atomic::Ordering;
 
+use crate::atomics;
 use crate::handover::{self, Marked};
 use crate::planes::{GRANULE, PLANES, plane, plane_of_writes, summarise, summary_of_others, word};
+use crate::ring::Kind;
 use crate::shadow::{
     Access, BYTES, FOREIGN, KEPT_BY_LATE, LATE, LATE_READ, LATE_WRITE, PAST, QUIET, WHEN, bytes_of, has_met,
     record, stripe,
@@ -24,11 +26,12 @@ pub(crate) fn read_late(address: usize, size: usize, place: usize) {
         if known != 0 && !is_own || (address & (GRANULE - 1)) + size > GRANULE {
             return record(Access::Read, address, size, place);
         }
+        let (is_atomic, has_atomics) = atomics::are_at(address, size);
         let written = written_by_others(thread, address);
-        if written & QUIET != 0 || written & bytes != 0 && known & bytes != bytes {
+        if is_atomic || written & QUIET != 0 || written & bytes != 0 && known & bytes != bytes {
             return record(Access::Read, address, size, place);
         }
-        if written == 0 {
+        if written == 0 && !has_atomics {
             known |= QUIET;
         }
     }
@@ -81,10 +84,13 @@ pub(crate) fn write_late(address: usize, size: usize, place: usize) {
         return record(Access::Write, address, size, place);
     }
     if known & QUIET == 0 {
+        let (is_atomic, has_atomics) = atomics::are_at(address, size);
         let others = words_of_others(thread, address);
-        if others == 0 {
+        if is_atomic {
+            return record(Access::Write, address, size, place);
+        } else if others == 0 && !has_atomics {
             known |= QUIET;
-        } else if !known & bytes != 0 || others & bytes != 0 {
+        } else if others != 0 && (!known & bytes != 0 || others & bytes != 0) {
             return record(Access::Write, address, size, place);
         }
     }
@@ -130,13 +136,19 @@ pub(crate) fn mark_late(thread: &mut Thread, access: Access, address: usize, siz
 /// Keeps what is needed to record a late access after all.
 #[inline(always)]
 fn remember(thread: &mut Thread, access: Access, address: usize, size: usize, place: usize) {
-    thread.recent[(address >> 3) % RECENT] = (address & !7, place);
+    remember_place(thread, address, place);
     let count = thread.bare_count as usize;
     if count < BARE && thread.locks == 0 && thread.depth > 0 {
         let (key, writes) = (thread.key, access == Access::Write);
         thread.bare[count] = Bare { address, place, key, size: size as u32, writes };
         thread.bare_count += 1;
     }
+}
+
+/// Keeps where an access without a record was made.
+#[inline(always)]
+pub(crate) fn remember_place(thread: &mut Thread, address: usize, place: usize) {
+    thread.recent[(address >> 3) % RECENT] = (address & !7, place);
 }
 
 /// Before the thread receives something, leaves a block in which something is recorded, or announces one that was entered
@@ -204,7 +216,7 @@ pub(crate) fn open_in(frames: *const Frame, depth: usize, when: u64, most: usize
 /// records later. It announces no blocks meanwhile, nor does anybody else on its behalf.
 #[cold]
 #[inline(never)]
-pub(crate) fn act_for(late: u64, access: Access, address: usize, bytes: u64) -> bool {
+pub(crate) fn act_for(late: u64, kind: Kind, address: usize, bytes: u64) -> bool {
     if bytes == 0 {
         return false;
     }
@@ -220,7 +232,7 @@ pub(crate) fn act_for(late: u64, access: Access, address: usize, bytes: u64) -> 
         return false;
     }
     // SAFETY: as above; and nobody else does anything on its behalf now.
-    let is_recorded = unsafe { act_alone_for(other, when, access, address, bytes) };
+    let is_recorded = unsafe { act_alone_for(other, when, kind, address, bytes) };
     on_behalf.unlock();
     is_recorded
 }
@@ -230,7 +242,7 @@ const TRIES: u32 = 1000;
 
 /// # Safety
 /// It is a thread's, and nobody else does anything on its behalf.
-unsafe fn act_alone_for(other: *const Thread, when: u64, access: Access, address: usize, bytes: u64) -> bool {
+unsafe fn act_alone_for(other: *const Thread, when: u64, kind: Kind, address: usize, bytes: u64) -> bool {
     // SAFETY: what is known about threads lives for ever; every field is read on its own, as it is at some moment.
     unsafe {
         let now = || {
@@ -266,7 +278,7 @@ unsafe fn act_alone_for(other: *const Thread, when: u64, access: Access, address
             frames,
             announced,
             open,
-            kind: access.kind(),
+            kind,
             place: if at & !7 == address & !7 { place } else { 0 },
         };
         let start = address & !(GRANULE - 1);

@@ -15,6 +15,7 @@
 
 pub use atomvet_ring as ring;
 
+pub mod atomics;
 pub mod blocks;
 pub mod handover;
 pub mod late;

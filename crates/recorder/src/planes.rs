@@ -1,9 +1,10 @@
-//! Where the words of the filter are: planes of memory that follow the program's, one word of 8 bytes for every 16.
+//! Where the words of the filter are: planes of memory that follow the program's, one word of 8 bytes for every 16, or for every
+//! 8 where it is about atomics.
 //!
 //! A thread has a plane for its reads and one for its writes, which it shares with all threads of its group. Nothing takes room before
 //! it is written to. Memory that begins a new life has its words cleared.
 
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use crate::shadow::{self, Access};
 use crate::sys;
@@ -20,13 +21,22 @@ const PLANE_BYTES: usize = ADDRESSES / 2;
 /// Groups of threads. Each has a plane for reads, and behind those one for writes.
 pub(crate) const PLANES: usize = 4;
 const TO_WRITES: usize = PLANE_BYTES * PLANES;
-/// Behind the planes, a byte for every 64 of the program says which planes were ever written to there (four bits for
-/// the planes of writes, four for those of reads), so that nobody looks into the others. Most memory is one thread's, and
-/// a look at an empty word would cost a miss in the cache, if not a page.
+/// Behind the planes, two bytes for every 64 of the program say which planes were ever written to there (four bits for
+/// the planes of writes, four for those of reads, one for those of atomics), so that nobody looks into the others. Most
+/// memory is one thread's, and a look at an empty word would cost a miss in the cache, if not a page.
 const TO_SUMMARY: usize = TO_WRITES * 2;
-const SUMMARY_BYTES: usize = ADDRESSES / 64;
+const SUMMARY_BYTES: usize = ADDRESSES / 32;
+/// The bit of atomics.
+const ATOMICS: u16 = 1 << 8;
 /// Behind that, a plane of words about locks, see `handover.rs`.
 const TO_LOCKS: usize = TO_SUMMARY + SUMMARY_BYTES;
+/// Behind that, planes of words about atomics, one for writes and some for reads, each word about 8 bytes; see `atomics.rs`.
+const TO_ATOMICS: usize = TO_LOCKS + PLANE_BYTES;
+/// One bit of the address less tells as much apart as above: the halves of the address space do not meet either.
+const ATOMIC_PLANE_BYTES: usize = ADDRESSES / 2;
+/// How many threads' reads of an atomic are told apart.
+pub(crate) const READERS: usize = 4;
+const ALL_BYTES: usize = TO_ATOMICS + ATOMIC_PLANE_BYTES * (1 + READERS);
 
 static mut BASE: usize = 0;
 
@@ -34,7 +44,7 @@ static mut BASE: usize = 0;
 pub fn reserve() -> bool {
     /// Between low programs and the others, so that what is mapped later stays where it would be.
     const USUALLY_FREE: usize = 0x1000_0000_0000;
-    let base = sys::reserve_at(USUALLY_FREE, TO_LOCKS + PLANE_BYTES);
+    let base = sys::reserve_at(USUALLY_FREE, ALL_BYTES);
     // SAFETY: called once, before any thread records.
     unsafe { BASE = base as usize };
     !base.is_null()
@@ -76,11 +86,49 @@ pub(crate) unsafe fn word(plane: usize, address: usize) -> &'static AtomicU64 {
     unsafe { &*((plane + (address & ADDRESS_MASK) / 2) as *const AtomicU64) }
 }
 
+/// The word about the writes of the atomic in 8 bytes.
+#[inline(always)]
+pub(crate) fn word_of_atomic(address: usize) -> &'static AtomicU64 {
+    atomic_word(0, address)
+}
+
+/// The word about its reads by a thread of this index.
+#[inline(always)]
+pub(crate) fn word_of_reader(index: usize, address: usize) -> &'static AtomicU64 {
+    atomic_word(1 + index % READERS, address)
+}
+
+#[inline(always)]
+fn atomic_word(number: usize, address: usize) -> &'static AtomicU64 {
+    let offset = TO_ATOMICS + number * ATOMIC_PLANE_BYTES + (address & (ATOMIC_PLANE_BYTES - 8));
+    // SAFETY: every such offset is inside the reserved memory, which is written once, before any thread records.
+    unsafe { &*((BASE + offset) as *const AtomicU64) }
+}
+
+/// Whether there may be atomics in the 64 bytes around an address.
+#[inline(always)]
+pub(crate) fn may_have_atomics(address: usize) -> bool {
+    summary(address).load(Ordering::Relaxed) & ATOMICS != 0
+}
+
+/// There is one.
+pub(crate) fn summarise_atomic(address: usize) {
+    if !may_have_atomics(address) {
+        summary(address).fetch_or(ATOMICS, Ordering::Relaxed);
+    }
+}
+
 /// Which planes have something about the 64 bytes around an address.
 #[inline(always)]
-fn summary(address: usize) -> &'static AtomicU8 {
+fn summary(address: usize) -> &'static AtomicU16 {
     // SAFETY: every such offset is inside the reserved memory.
-    unsafe { &*((BASE + TO_SUMMARY + (address & (ADDRESSES - 1)) / 64) as *const AtomicU8) }
+    unsafe { &*((BASE + TO_SUMMARY + (address & (ADDRESSES - 1)) / 64 * 2) as *const AtomicU16) }
+}
+
+/// The same, but for atomics.
+#[inline(always)]
+pub(crate) fn summary_of_all(address: usize) -> u8 {
+    summary(address).load(Ordering::Relaxed) as u8
 }
 
 /// The bit of a thread's plane in a summary.
@@ -104,7 +152,7 @@ pub fn join_group(index: usize) {
 /// Which planes have something about the 64 bytes around an address that may be another thread's.
 #[inline(always)]
 pub(crate) fn summary_of_others(thread: &Thread, address: usize) -> u8 {
-    let known = summary(address).load(Ordering::Relaxed);
+    let known = summary_of_all(address);
     let group = thread.index as usize % PLANES;
     if MEMBERS[group].load(Ordering::Relaxed) == 1 { known & !(0x11 << group) } else { known }
 }
@@ -112,7 +160,7 @@ pub(crate) fn summary_of_others(thread: &Thread, address: usize) -> u8 {
 /// Before the thread's own word is first written to.
 #[inline(always)]
 pub(crate) fn summarise(thread: &Thread, access: Access, address: usize) {
-    let (summary, bit) = (summary(address), summary_bit(thread, access));
+    let (summary, bit) = (summary(address), u16::from(summary_bit(thread, access)));
     if summary.load(Ordering::Relaxed) & bit == 0 {
         summary.fetch_or(bit, Ordering::Relaxed);
     }
@@ -139,9 +187,13 @@ pub fn forget(address: usize, bytes: usize) {
     clear(last_page, end);
     forget_accesses(first_page, last_page - first_page);
     forget_in(plane_of_locks(), first_page, last_page - first_page);
+    for number in 0..=READERS {
+        let words = &raw const *atomic_word(number, first_page);
+        sys::forget_pages(words as usize, last_page - first_page);
+    }
 }
 
-/// Nobody has accessed whole pages of memory. Who held the locks there is not forgotten.
+/// Nobody has accessed whole pages of memory. Who held the locks there, and what was done to atomics, is not forgotten.
 pub fn forget_accesses(address: usize, bytes: usize) {
     for plane in (0..PLANES).flat_map(|index| [plane(index), plane_of_writes(index)]) {
         forget_in(plane, address, bytes);
@@ -154,9 +206,9 @@ fn forget_in(plane: usize, address: usize, bytes: usize) {
     sys::forget_pages(&raw const *words as usize, bytes / 2);
 }
 
-/// In a new process: nobody is left who has given a lock back.
-pub fn forget_locks() {
-    sys::forget_pages(plane_of_locks(), PLANE_BYTES);
+/// In a new process: nobody is left who has given a lock back or accessed an atomic.
+pub fn forget_silence() {
+    sys::forget_pages(plane_of_locks(), PLANE_BYTES + ATOMIC_PLANE_BYTES * (1 + READERS));
 }
 
 fn clear(from: usize, to: usize) {
@@ -174,8 +226,10 @@ fn words(from: usize, to: usize) -> impl Iterator<Item = &'static AtomicU64> {
         let groups = (0..PLANES).filter(move |index| known >> index & 0x11 != 0);
         let planes = groups.flat_map(|index| [plane(index), plane_of_writes(index)]);
         let planes = planes.chain((known != 0).then(plane_of_locks));
+        let numbers = 0..if known & ATOMICS == 0 { 0 } else { 1 + READERS };
+        let atomics = numbers.flat_map(move |number| [0, 8].map(|half| atomic_word(number, address + half)));
         // SAFETY: reserved planes.
-        planes.map(move |plane| unsafe { word(plane, address) })
+        planes.map(move |plane| unsafe { word(plane, address) }).chain(atomics)
     })
 }
 

@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 
 use crate::ring::{DIRECTORY, FILE_BYTES, Header, MAGIC, NO_PATIENCE, RECORD_ALL};
 use crate::thread;
-use crate::{blocks, handover, planes, shadow, stream, sys};
+use crate::{atomics, blocks, handover, planes, shadow, stream, sys};
 
 static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
 const UNDECIDED: u8 = 0;
@@ -92,6 +92,7 @@ fn start() -> bool {
     }
     if find_variable(NO_PATIENCE, &mut [0; 1024]) {
         handover::have_no_patience();
+        atomics::have_no_patience();
     }
     if find_variable(RECORD_ALL, &mut [0; 1024]) {
         shadow::record_all();
@@ -248,7 +249,7 @@ extern "C" fn after_fork() {
     }
     stream::open(core::ptr::null_mut());
     shadow::reset_locks();
-    planes::forget_locks();
+    planes::forget_silence();
     thread::reset_locks();
     (host().in_child)();
     PATHS.reset();

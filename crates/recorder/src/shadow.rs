@@ -42,8 +42,8 @@ use crate::late::{act_for, forgotten_record, is_over, mark_late, read_late, reco
 use crate::lock::Spin;
 use crate::planes::{GRANULE, PLANES, plane, plane_of_writes, summarise, summary_of_others, word};
 use crate::ring::Kind;
-use crate::stream;
 use crate::thread::{self, HEARD, Thread};
+use crate::{atomics, planes, stream};
 
 const STRIPES: usize = 1024;
 static STRIPE_LOCKS: [Spin; STRIPES] = [const { Spin::new() }; STRIPES];
@@ -185,16 +185,34 @@ pub(crate) fn note_period(periods: &mut [u64; HEARD], other: u64) {
     }
 }
 
+/// Whether a thread comes after what its access conflicts with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Comes {
+    /// It does.
+    After,
+    /// That is for the command to say: the access may commute with the others.
+    Perhaps,
+}
+
 /// Whether an access to these bytes receives something that its thread had not heard of from what another's word tells of,
 /// which is recorded if it is not and still can be.
 #[inline(always)]
-fn is_news(thread: &mut Thread, other: u64, access: Access, address: usize, bytes: u64) -> bool {
+fn is_news(
+    thread: &mut Thread,
+    comes: Comes,
+    other: u64,
+    access: Access,
+    address: usize,
+    bytes: u64,
+) -> bool {
     let conflict = other & bytes;
     if conflict | other & (PAST | FOREIGN) == 0 || has_heard(thread, other) {
         return false;
     }
-    if conflict != 0 && (other & LATE == 0 || act_for(other, access, address, conflict)) {
-        note_period(&mut thread.heard, other);
+    if conflict != 0 && (other & LATE == 0 || act_for(other, access.kind(), address, conflict)) {
+        if comes == Comes::After {
+            note_period(&mut thread.heard, other);
+        }
         return true;
     }
     let is_new = !has_met(thread, other);
@@ -227,10 +245,13 @@ pub(crate) fn record(access: Access, address: usize, size: usize, place: usize) 
     }
     let stripe = stripe(address);
     stripe.lock();
-    match take_over(thread, access, address, size) {
+    let is_atomic = planes::may_have_atomics(address) && atomics::meet(thread, access, address, size, place);
+    match take_over(thread, Comes::After, access, address, size) {
         Need::None => {}
-        Need::Late => mark_late(thread, access, address, size, place),
-        Need::Record => stream::record(thread, access.kind(), size as u8, address as u64, place),
+        Need::Late if !is_atomic => mark_late(thread, access, address, size, place),
+        Need::Late | Need::Record => {
+            stream::record(thread, access.kind(), size as u8, address as u64, place);
+        }
     }
     stripe.unlock();
     thread.busy = 0;
@@ -259,7 +280,13 @@ pub fn stripe(address: usize) -> &'static Spin {
 /// Under the lock of the stripe: what becomes of an access. It is noted, and what conflicts with it in the words of
 /// others is no longer.
 #[inline(always)]
-pub fn take_over(thread: &mut Thread, access: Access, address: usize, size: usize) -> Need {
+pub(crate) fn take_over(
+    thread: &mut Thread,
+    comes: Comes,
+    access: Access,
+    address: usize,
+    size: usize,
+) -> Need {
     if records_all() {
         return Need::Record;
     }
@@ -273,7 +300,7 @@ pub fn take_over(thread: &mut Thread, access: Access, address: usize, size: usiz
     let mut receives = false;
     for index in 0..PLANES {
         if known >> index & 0x11 != 0 {
-            receives |= take_from(thread, access, index, address, bytes);
+            receives |= take_from(thread, comes, access, index, address, bytes);
         }
     }
     receives &= !covered_once;
@@ -288,9 +315,35 @@ pub fn take_over(thread: &mut Thread, access: Access, address: usize, size: usiz
     if receives { Need::Record } else { Need::Late }
 }
 
+/// Under the lock of the stripe, after an access to an atomic was taken over: the words of `atomics.rs` are to tell of it from now on,
+/// not these. False if there are plain accesses of other threads that would matter to a write.
+pub(crate) fn hand_over(thread: &Thread, access: Access, address: usize, size: usize) -> bool {
+    let (known, bytes) = (planes::summary_of_all(address), bytes_of(address, size));
+    let words = || {
+        let planes = (0..PLANES).flat_map(|i| [(plane(i), 0x10 << i), (plane_of_writes(i), 1 << i)]);
+        // SAFETY: reserved planes.
+        planes.filter(move |(_, bit)| known & bit != 0).map(|(plane, _)| unsafe { word(plane, address) })
+    };
+    let is_in_the_way = |word: &AtomicU64| {
+        let there = word.load(Ordering::Relaxed);
+        there & bytes != 0 && !thread.owns(there)
+    };
+    if access == Access::Read && words().any(is_in_the_way) {
+        return false;
+    }
+    for word in words() {
+        // Nobody may believe to be alone here.
+        let there = word.load(Ordering::Relaxed);
+        if there & (QUIET | bytes) != 0 {
+            word.store(there & !(QUIET | bytes), Ordering::Relaxed);
+        }
+    }
+    true
+}
+
 /// What an access needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Need {
+pub(crate) enum Need {
     /// Nothing: it is covered.
     None,
     /// A record only if another thread asks for it.
@@ -301,7 +354,14 @@ pub enum Need {
 
 /// Takes from a group's words what conflicts with an access. True if the thread receives something from one of the group that
 /// it had not heard of.
-fn take_from(thread: &mut Thread, access: Access, index: usize, address: usize, bytes: u64) -> bool {
+fn take_from(
+    thread: &mut Thread,
+    comes: Comes,
+    access: Access,
+    index: usize,
+    address: usize,
+    bytes: u64,
+) -> bool {
     let not_mine = |word: &AtomicU64| {
         let word = word.load(Ordering::Relaxed);
         if thread.owns(word) { 0 } else { word }
@@ -320,13 +380,13 @@ fn take_from(thread: &mut Thread, access: Access, index: usize, address: usize, 
         // This thread needs the words for itself: what is late in them is recorded while it can be.
         for (word, access) in [(written, Access::Write), (read, Access::Read)] {
             if word & LATE != 0 {
-                act_for(word, access, address, word & BYTES);
+                act_for(word, access.kind(), address, word & BYTES);
             }
         }
     }
     let writes_to_it = access == Access::Write;
-    let write_is_news = is_news(thread, written, Access::Write, address, bytes);
-    let read_is_news = writes_to_it && is_news(thread, read, Access::Read, address, bytes);
+    let write_is_news = is_news(thread, comes, written, Access::Write, address, bytes);
+    let read_is_news = writes_to_it && is_news(thread, comes, read, Access::Read, address, bytes);
     if written & (bytes | QUIET) != 0 {
         let written = written & !QUIET;
         let less = match access {

@@ -12,9 +12,8 @@
 //! Rules of the house, as in `crates/recorder`: nothing here allocates, unwinds, or changes `errno`; nothing takes a lock on the path of an
 //! access that is covered; what cannot be done is said in one line, and the program goes on.
 
-use atomvet_recorder::{late, lock, planes, process, ring, shadow, stream, sys, thread};
+use atomvet_recorder::{atomics, late, lock, planes, process, ring, shadow, stream, sys, thread};
 
-mod atomics;
 mod blocks;
 mod hooks;
 mod host;

@@ -537,6 +537,7 @@ impl Translator {
             let mut op = op(variable);
             match op {
                 Op::Update(_, kind) if *used == Use::Otherwise || !kind.commutes() => {
+                    *used = Use::Otherwise;
                     op = Op::Update(variable, UpdateKind::Other);
                 }
                 Op::Update(..) => {
@@ -666,7 +667,7 @@ impl Translator {
             }
             let variable = oldest.unwrap_or_else(|| {
                 let variable = variables.artificial();
-                let name = format!("locks given back by {} ({})", names.threads.get(thread), variable.0);
+                let name = format!("locks and atomics of {} ({})", names.threads.get(thread), variable.0);
                 names.variables.intern(&name);
                 not_data.push(false);
                 variable

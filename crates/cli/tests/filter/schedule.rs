@@ -17,10 +17,16 @@ const OBJECTS: u64 = 3;
 pub(super) enum Style {
     /// Under the mutex that each has.
     Locked,
-    /// By atomic operations.
+    /// By atomic operations, with mutexes as well.
     Atomic,
+    /// The same, with synchronisation of all kinds.
+    AtomicAndSynchronised,
+    /// By additions, and a few other atomic operations.
+    Counting,
     /// Anyhow, with mutexes as well.
     Racy,
+    /// The same, by plain accesses and atomic operations.
+    RacyAndAtomic,
     /// Under mutexes, read-write locks and semaphores, or by turns between barriers; with conditions and initialisations.
     Synchronised,
     /// Anyhow, with all of these.
@@ -29,11 +35,11 @@ pub(super) enum Style {
 
 impl Style {
     pub(super) fn is_racy(self) -> bool {
-        matches!(self, Style::Racy | Style::RacyAndSynchronised)
+        matches!(self, Style::Racy | Style::RacyAndAtomic | Style::RacyAndSynchronised)
     }
 
     fn has_all_kinds(self) -> bool {
-        matches!(self, Style::Synchronised | Style::RacyAndSynchronised)
+        matches!(self, Style::Synchronised | Style::AtomicAndSynchronised | Style::RacyAndSynchronised)
     }
 }
 
@@ -51,6 +57,7 @@ struct World {
     schedule: Schedule,
     blocks: u64,
     threads: Vec<Thread>,
+    used: [Use; VARIABLES as usize],
     mutexes: [Mutex; OBJECTS as usize],
     locks: [ReadWriteLock; OBJECTS as usize],
     semaphores: [Semaphore; OBJECTS as usize],
@@ -59,6 +66,14 @@ struct World {
     arrived: BTreeSet<u64>,
     phase: u64,
     signals: u64,
+}
+
+/// How a variable was used so far.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Not,
+    Counting,
+    Otherwise,
 }
 
 #[derive(Clone, Default)]
@@ -120,7 +135,7 @@ pub(super) fn schedule(random: &mut Random, style: Style) -> Schedule {
                 world.synchronise(thread, kind, random.below(OBJECTS));
             }
             _ => {
-                let (variable, operation) = (random.below(used), random.below(6));
+                let (variable, operation) = (random.below(used), random.below(60));
                 world.access(thread, variable, operation);
             }
         }
@@ -139,6 +154,7 @@ impl World {
             schedule: Schedule { threads, steps: String::new(), trace },
             blocks: 0,
             threads: vec![Thread::default(); threads as usize + 1],
+            used: [Use::Not; VARIABLES as usize],
             mutexes: Default::default(),
             locks: Default::default(),
             semaphores: Default::default(),
@@ -186,10 +202,27 @@ impl World {
 
     fn access(&mut self, thread: u64, variable: u64, operation: u64) {
         let operations: &[(char, &str)] = match self.style {
-            Style::Atomic => &[('L', "r"), ('S', "w"), ('X', "rmw")],
+            Style::Atomic | Style::AtomicAndSynchronised => {
+                &[('L', "r"), ('L', "r"), ('S', "w"), ('X', "rmw")]
+            }
+            Style::RacyAndAtomic => &[('r', "r"), ('w', "w"), ('L', "r"), ('S', "w"), ('X', "rmw")],
+            // The command decides by what is recorded, so what decides is not covered by anything.
+            Style::Counting => match (variable % 3, self.used[variable as usize]) {
+                (0, Use::Not) => &[('L', "r"), ('X', "rmw")],
+                (0, _) => &[('A', "add"), ('A', "add"), ('L', "r"), ('S', "w"), ('X', "rmw")],
+                (_, Use::Not) => &[('S', "w"), ('A', "add")],
+                _ => &[('A', "add")],
+            },
             _ => &[('r', "r"), ('w', "w")],
         };
-        let (step, event) = operations[operation as usize % operations.len()];
+        let (step, mut event) = operations[operation as usize % operations.len()];
+        // Additions to what is used in no other way, after a first write, commute.
+        let used = &mut self.used[variable as usize];
+        match (event, *used) {
+            ("add", Use::Otherwise) => event = "rmw",
+            ("add", _) | ("w", Use::Not) => *used = Use::Counting,
+            _ => *used = Use::Otherwise,
+        }
         if self.may_access(thread, variable, event == "w") {
             self.step(thread, step, variable);
             self.event(thread, format_args!("{event}(x{variable})"));
@@ -201,7 +234,8 @@ impl World {
         let object = (variable % OBJECTS) as usize;
         let has_mutex = self.mutexes[object].holder == thread;
         match (self.style, variable / OBJECTS) {
-            (Style::Atomic | Style::Racy | Style::RacyAndSynchronised, _) => true,
+            (Style::Atomic | Style::AtomicAndSynchronised | Style::Counting, _) => true,
+            (Style::Racy | Style::RacyAndAtomic | Style::RacyAndSynchronised, _) => true,
             (Style::Locked, _) | (Style::Synchronised, 0) => has_mutex,
             (Style::Synchronised, 1) => {
                 let lock = &self.locks[object];

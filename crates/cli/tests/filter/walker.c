@@ -58,6 +58,9 @@ static void *walk(void *argument)
         case 'X':
             __atomic_exchange_n(variable, step.at, __ATOMIC_SEQ_CST);
             break;
+        case 'A':
+            __atomic_fetch_add(variable, 1, __ATOMIC_SEQ_CST);
+            break;
         case 'a':
             pthread_mutex_lock(&mutexes[object]);
             break;

@@ -5,6 +5,7 @@ use core::arch::naked_asm;
 use crate::shadow::{self, Access};
 use crate::thread::{self, Thread};
 
+mod atomic;
 mod plain;
 
 /// Where the hooks go on that are part of the runtime, and those that programs carry.

@@ -15,7 +15,7 @@ pub(crate) mod threads;
 
 use crate::ring::Kind;
 use crate::thread::Thread;
-use crate::{late, planes, process, stream};
+use crate::{atomics, late, planes, process, stream};
 
 /// Records a synchronisation, if anything is recorded. Before the first event of an instrumented file nothing is.
 #[inline]
@@ -29,6 +29,7 @@ pub(crate) fn synchronise(kind: Kind, object: usize, place: usize) {
         match kind {
             Kind::Acquire | Kind::AcquireShared => thread.locks += 1,
             Kind::Release => thread.locks = thread.locks.saturating_sub(1),
+            Kind::NotData => atomics::always_record(object),
             _ => {}
         }
     });

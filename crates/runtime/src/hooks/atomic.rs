@@ -12,9 +12,8 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst};
 
 use crate::ring::Kind;
-use crate::shadow::{self, Access, Need};
-use crate::stream;
 use crate::thread::{self, Thread};
+use crate::{atomics, shadow, stream};
 
 /// A load.
 #[inline(always)]
@@ -22,18 +21,18 @@ fn load<T>(address: usize, size: usize, place: usize, load: impl Fn() -> T) -> T
     let value = load();
     if let Some(thread) = thread::current()
         && size <= 8
-        && shadow::is_covered(thread, Access::Read, address, size)
+        && atomics::is_covered(thread, address, size)
     {
         thread.seen += 1;
         return value;
     }
-    recorded(Access::Read, address, size, place, || (load(), Kind::Read))
+    recorded(Kind::Read, address, size, place, || (load(), Kind::Read))
 }
 
-/// Does something to memory that is expected to be an `access`, and records what it was.
+/// Does something to memory that is expected to be of some kind, and records what it was.
 #[inline(always)]
 fn recorded<T>(
-    access: Access,
+    expected: Kind,
     address: usize,
     size: usize,
     place: usize,
@@ -46,17 +45,17 @@ fn recorded<T>(
     }
     let stripe = shadow::stripe(address);
     stripe.lock();
-    // What others have recorded goes before the operation takes effect.
-    let news = take_over(thread, access, address, size);
+    // What others have done goes before the operation takes effect.
+    let mut is_recorded = take_over(thread, expected, address, size, place);
     let (value, kind) = operate();
-    let done = if kind == Kind::Read { Access::Read } else { Access::Write };
-    if done != access {
+    if kind != expected {
         // Somebody who does not call these hooks changed the value meanwhile.
         thread.receive();
-        take_over(thread, done, address, size);
+        take_over(thread, kind, address, size, place);
+        parts(address, size).for_each(|part| atomics::correct(thread, part));
+        is_recorded = true;
     }
-    // Reads and writes that are covered need no record, but an update is more than they are.
-    if news || done != access || !matches!(kind, Kind::Read | Kind::Write) {
+    if is_recorded {
         for part in parts(address, size) {
             stream::record(thread, kind, size.min(8) as u8, part as u64, place);
         }
@@ -73,12 +72,12 @@ fn parts(address: usize, size: usize) -> impl Iterator<Item = usize> {
 }
 
 #[inline(always)]
-fn take_over(thread: &mut Thread, access: Access, address: usize, size: usize) -> bool {
-    let mut news = false;
+fn take_over(thread: &mut Thread, kind: Kind, address: usize, size: usize, place: usize) -> bool {
+    let mut is_recorded = false;
     for part in parts(address, size) {
-        news |= shadow::take_over(thread, access, part, size.min(8)) != Need::None;
+        is_recorded |= atomics::take_over(thread, kind, part, size.min(8), place);
     }
-    news
+    is_recorded
 }
 
 macro_rules! atomics {
@@ -100,7 +99,7 @@ macro_rules! atomics {
             naked_asm!("mov rcx, [rsp]", "jmp {}", sym $store_body)
         }
         extern "C" fn $store_body(address: &$atomic, value: $type, _order: c_int, place: usize) {
-            recorded(Access::Write, &raw const *address as usize, $size, place, || {
+            recorded(Kind::Write, &raw const *address as usize, $size, place, || {
                 (address.store(value, SeqCst), Kind::Write)
             });
         }
@@ -131,8 +130,8 @@ macro_rules! atomics {
             address: &$atomic, expected: $type, new: $type, _order: c_int, _failure: c_int, place: usize,
         ) -> $type {
             let succeeds = address.load(SeqCst) == expected;
-            let access = if succeeds { Access::Write } else { Access::Read };
-            recorded(access, &raw const *address as usize, $size, place, || {
+            let expected_kind = if succeeds { Kind::Update } else { Kind::Read };
+            recorded(expected_kind, &raw const *address as usize, $size, place, || {
                 match address.compare_exchange(expected, new, SeqCst, SeqCst) {
                     Ok(found) => (found, Kind::Update),
                     Err(found) => (found, Kind::Read),
@@ -146,7 +145,7 @@ macro_rules! atomics {
                 naked_asm!("mov rcx, [rsp]", "jmp {}", sym $update_body)
             }
             extern "C" fn $update_body(address: &$atomic, value: $type, _order: c_int, place: usize) -> $type {
-                recorded(Access::Write, &raw const *address as usize, $size, place, || {
+                recorded(Kind::$kind, &raw const *address as usize, $size, place, || {
                     (address.$method(value, SeqCst), Kind::$kind)
                 })
             }
@@ -281,13 +280,13 @@ wide_hooks! {
 }
 
 extern "C" fn load128(address: &Wide, place: usize) -> Halves {
-    recorded(Access::Read, &raw const *address as usize, 16, place, || {
+    recorded(Kind::Read, &raw const *address as usize, 16, place, || {
         (compare_exchange_wide(address, 0, 0), Kind::Read)
     })
 }
 
 extern "C" fn store128(address: &Wide, value: Halves, place: usize) {
-    recorded(Access::Write, &raw const *address as usize, 16, place, || {
+    recorded(Kind::Write, &raw const *address as usize, 16, place, || {
         (update_wide(address, |_| value), Kind::Write)
     });
 }
@@ -296,7 +295,7 @@ macro_rules! wide_updates {
     ($($body:ident $kind:ident |$old:ident, $value:ident| $new:expr;)*) => {
         $(
             extern "C" fn $body(address: &Wide, $value: Halves, place: usize) -> Halves {
-                recorded(Access::Write, &raw const *address as usize, 16, place, || {
+                recorded(Kind::$kind, &raw const *address as usize, 16, place, || {
                     (update_wide(address, |$old| $new), Kind::$kind)
                 })
             }
@@ -321,8 +320,8 @@ extern "C" fn compare_exchange_value128(
     place: usize,
 ) -> Halves {
     let succeeds = compare_exchange_wide(address, 0, 0) == expected;
-    let access = if succeeds { Access::Write } else { Access::Read };
-    recorded(access, &raw const *address as usize, 16, place, || {
+    let expected_kind = if succeeds { Kind::Update } else { Kind::Read };
+    recorded(expected_kind, &raw const *address as usize, 16, place, || {
         let found = compare_exchange_wide(address, expected, new);
         (found, if found == expected { Kind::Update } else { Kind::Read })
     })
