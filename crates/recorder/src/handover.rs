@@ -95,6 +95,7 @@ pub(crate) fn come_behind_period(thread: &mut Thread, period: u64, by_record: bo
 
 /// A lock is never to be silent.
 pub fn always_record(lock: usize) {
+    planes::summarise_lock(lock);
     planes::word_of_lock(lock).fetch_or(ALWAYS, Ordering::Relaxed);
 }
 
@@ -112,7 +113,7 @@ pub fn given_back(thread: &mut Thread, lock: usize, place: usize) {
     } else {
         leave_out(thread);
     }
-    planes::summarise_lock(thread, lock);
+    planes::summarise_lock(lock);
     word.store(now, Ordering::Relaxed);
 }
 
@@ -123,7 +124,7 @@ pub fn waits(thread: &mut Thread, lock: usize, place: usize) {
     }
     let word = planes::word_of_lock(lock);
     let kept = word.load(Ordering::Relaxed) & (TIMES | ALWAYS);
-    planes::summarise_lock(thread, lock);
+    planes::summarise_lock(lock);
     word.store(thread.key | kept | RECORDED, Ordering::Relaxed);
 }
 
@@ -153,31 +154,32 @@ pub(crate) fn leave_out(thread: &mut Thread) {
     }
 }
 
-#[inline(never)]
 fn note_unmarked(thread: &mut Thread) {
-    thread.keep_others_out();
-    add_unmarked(thread);
-    thread.let_others();
+    // Those for which the same blocks are open by now have one mark. Others who look meanwhile find what was before, or what is
+    // after, or a period twice; they keep the thread from nothing but a change of how many there are.
+    let count = thread.unmarked_count as usize;
+    let open = |at: usize| open_since(thread, thread.unmarked[at]);
+    if count > 0 && open(count - 1) == thread.depth.min(FRAMES) {
+        thread.unmarked[count - 1] = thread.unmarked[count - 1].max(thread.key);
+    } else if count > 1 && open(count - 1) == open(count - 2) {
+        thread.unmarked[count - 2] = thread.unmarked[count - 1];
+        compiler_fence(Ordering::SeqCst);
+        thread.unmarked[count - 1] = thread.key;
+    } else {
+        add_unmarked(thread);
+    }
 }
 
+#[inline(never)]
 fn add_unmarked(thread: &mut Thread) {
-    // Those for which the same blocks are open by now have one mark.
-    let count = thread.unmarked_count as usize;
-    if count > 0 && open_since(thread, thread.unmarked[count - 1]) == thread.depth.min(FRAMES) {
-        thread.unmarked[count - 1] = thread.unmarked[count - 1].max(thread.key);
-        return;
-    }
-    if count > 1
-        && open_since(thread, thread.unmarked[count - 1]) == open_since(thread, thread.unmarked[count - 2])
-    {
-        thread.unmarked[count - 2] = thread.unmarked[count - 1];
-        thread.unmarked_count -= 1;
-    } else if count == UNMARKED {
+    thread.keep_others_out();
+    if thread.unmarked_count as usize == UNMARKED {
         mark(thread);
     }
     let count = thread.unmarked_count as usize;
     thread.unmarked[count] = thread.key;
     thread.unmarked_count += 1;
+    thread.let_others();
 }
 
 /// How many blocks were open in the period `when` and still are.

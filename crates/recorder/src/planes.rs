@@ -6,7 +6,7 @@
 
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use crate::shadow::{self, Access};
+use crate::shadow::Access;
 use crate::sys;
 use crate::thread::Thread;
 
@@ -22,12 +22,13 @@ const PLANE_BYTES: usize = ADDRESSES / 2;
 pub(crate) const PLANES: usize = 4;
 const TO_WRITES: usize = PLANE_BYTES * PLANES;
 /// Behind the planes, two bytes for every 64 of the program say which planes were ever written to there (four bits for
-/// the planes of writes, four for those of reads, one for those of atomics), so that nobody looks into the others. Most
+/// the planes of writes, four for those of reads, one each for those of atomics and locks), so that nobody looks into the others. Most
 /// memory is one thread's, and a look at an empty word would cost a miss in the cache, if not a page.
 const TO_SUMMARY: usize = TO_WRITES * 2;
 const SUMMARY_BYTES: usize = ADDRESSES / 32;
-/// The bit of atomics.
+/// The bits of atomics and locks.
 const ATOMICS: u16 = 1 << 8;
+const LOCKS: u16 = 1 << 9;
 /// Behind that, a plane of words about locks, see `handover.rs`.
 const TO_LOCKS: usize = TO_SUMMARY + SUMMARY_BYTES;
 /// Behind that, planes of words about atomics, one for writes and some for reads, each word about 8 bytes; see `atomics.rs`.
@@ -113,8 +114,14 @@ pub(crate) fn may_have_atomics(address: usize) -> bool {
 
 /// There is one.
 pub(crate) fn summarise_atomic(address: usize) {
-    if !may_have_atomics(address) {
-        summary(address).fetch_or(ATOMICS, Ordering::Relaxed);
+    add_to_summary(address, ATOMICS);
+}
+
+#[inline(always)]
+fn add_to_summary(address: usize, bit: u16) {
+    let summary = summary(address);
+    if summary.load(Ordering::Relaxed) & bit == 0 {
+        summary.fetch_or(bit, Ordering::Relaxed);
     }
 }
 
@@ -160,23 +167,20 @@ pub(crate) fn summary_of_others(thread: &Thread, address: usize) -> u8 {
 /// Before the thread's own word is first written to.
 #[inline(always)]
 pub(crate) fn summarise(thread: &Thread, access: Access, address: usize) {
-    let (summary, bit) = (summary(address), u16::from(summary_bit(thread, access)));
-    if summary.load(Ordering::Relaxed) & bit == 0 {
-        summary.fetch_or(bit, Ordering::Relaxed);
-    }
+    add_to_summary(address, u16::from(summary_bit(thread, access)));
 }
 
-/// Before the word about a lock is written to: where nobody has been, nobody looks for words that are to be forgotten.
+/// Before the word about a lock is written to.
 #[inline(always)]
-pub(crate) fn summarise_lock(thread: &Thread, lock: usize) {
-    summarise(thread, Access::Write, lock);
+pub(crate) fn summarise_lock(lock: usize) {
+    add_to_summary(lock, LOCKS);
 }
 
 /// What a page of words is about.
 const PAGE: usize = 2 * 4096;
 
-/// Memory begins a new life: no word speaks of it any more.
-pub fn forget(address: usize, bytes: usize) {
+/// Memory begins a new life: no word speaks of it any more. False if none did.
+pub fn forget(address: usize, bytes: usize) -> bool {
     const LARGE: usize = 16 * PAGE;
     let (start, end) = (address & !(GRANULE - 1), (address + bytes + GRANULE - 1) & !(GRANULE - 1));
     if bytes < LARGE {
@@ -191,6 +195,8 @@ pub fn forget(address: usize, bytes: usize) {
         let words = &raw const *atomic_word(number, first_page);
         sys::forget_pages(words as usize, last_page - first_page);
     }
+    // Nobody has looked.
+    true
 }
 
 /// Nobody has accessed whole pages of memory. Who held the locks there, and what was done to atomics, is not forgotten.
@@ -211,32 +217,48 @@ pub fn forget_silence() {
     sys::forget_pages(plane_of_locks(), PLANE_BYTES + ATOMIC_PLANE_BYTES * (1 + READERS));
 }
 
-fn clear(from: usize, to: usize) {
-    for word in words(from, to) {
-        if word.load(Ordering::Relaxed) != 0 {
-            word.store(0, Ordering::Relaxed);
+/// True if there was anything to clear.
+fn clear(from: usize, to: usize) -> bool {
+    let mut at = from;
+    let mut found = false;
+    while at < to {
+        let next = ((at | 63) + 1).min(to);
+        let known = summary(at).load(Ordering::Relaxed);
+        if known != 0 {
+            found |= clear_known(known, at, next);
+        }
+        at = next;
+    }
+    found
+}
+
+/// The same, where some planes have something.
+fn clear_known(known: u16, from: usize, to: usize) -> bool {
+    let groups = (0..PLANES).flat_map(|i| [(0x10 << i, plane(i)), (1 << i, plane_of_writes(i))]);
+    let mut found = false;
+    for (bit, plane) in groups.chain([(LOCKS, plane_of_locks())]) {
+        if known & bit != 0 {
+            for address in (from..to).step_by(GRANULE) {
+                // SAFETY: a reserved plane.
+                found |= clear_word(unsafe { word(plane, address) });
+            }
         }
     }
+    if known & ATOMICS != 0 {
+        for address in (from..to).step_by(8) {
+            for number in 0..=READERS {
+                found |= clear_word(atomic_word(number, address));
+            }
+        }
+    }
+    found
 }
 
-/// All words for a stretch of memory that may say something.
-fn words(from: usize, to: usize) -> impl Iterator<Item = &'static AtomicU64> {
-    (from & !(GRANULE - 1)..to).step_by(GRANULE).flat_map(|address| {
-        let known = summary(address).load(Ordering::Relaxed);
-        let groups = (0..PLANES).filter(move |index| known >> index & 0x11 != 0);
-        let planes = groups.flat_map(|index| [plane(index), plane_of_writes(index)]);
-        let planes = planes.chain((known != 0).then(plane_of_locks));
-        let numbers = 0..if known & ATOMICS == 0 { 0 } else { 1 + READERS };
-        let atomics = numbers.flat_map(move |number| [0, 8].map(|half| atomic_word(number, address + half)));
-        // SAFETY: reserved planes.
-        planes.map(move |plane| unsafe { word(plane, address) }).chain(atomics)
-    })
-}
-
-/// Whether any thread has accessed this memory, or it is too long to look, or words do not tell.
-pub fn is_known(address: usize, bytes: usize) -> bool {
-    const LONG: usize = 1 << 16;
-    bytes >= LONG
-        || shadow::records_all()
-        || words(address, address + bytes).any(|word| word.load(Ordering::Relaxed) != 0)
+#[inline(always)]
+fn clear_word(word: &AtomicU64) -> bool {
+    let is_known = word.load(Ordering::Relaxed) != 0;
+    if is_known {
+        word.store(0, Ordering::Relaxed);
+    }
+    is_known
 }

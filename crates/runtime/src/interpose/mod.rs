@@ -15,7 +15,7 @@ pub(crate) mod threads;
 
 use crate::ring::Kind;
 use crate::thread::Thread;
-use crate::{atomics, late, planes, process, stream};
+use crate::{atomics, late, planes, process, shadow, stream};
 
 /// Records a synchronisation, if anything is recorded. Before the first event of an instrumented file nothing is.
 #[inline]
@@ -65,11 +65,12 @@ pub(crate) fn new_life(address: usize, bytes: usize) {
         return;
     }
     let Some(thread) = Thread::recording() else { return };
-    if thread.busy != 0 || !planes::is_known(address, bytes) {
+    if thread.busy != 0 {
         return;
     }
     thread.busy = 1;
-    stream::record_pair(thread, Kind::NewLife, address as u64, bytes as u64);
-    planes::forget(address, bytes);
+    if planes::forget(address, bytes) || shadow::records_all() {
+        stream::record_pair(thread, Kind::NewLife, address as u64, bytes as u64);
+    }
     thread.busy = 0;
 }
