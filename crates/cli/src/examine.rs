@@ -219,8 +219,7 @@ pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Exam
         .map(|(account, entry)| Running::new(account, entry, options))
         .collect();
     let objects = Told::to(running.iter().map(|checker| &*checker.analysis));
-    let reading =
-        Reading { discipline: options.discipline, spec: options.spec, until: Until::End, objects };
+    let reading = Reading { discipline: options.discipline, spec: options.spec, until: Until::End, objects };
     let mut serial =
         (options.serial_order == Serial::Yes).then(|| (SerialOrder::new(&options.config), Vec::new()));
     let mut entered = Entered::default();

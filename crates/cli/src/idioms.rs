@@ -60,7 +60,8 @@ pub(crate) fn find(
         return Ok(Benign::default());
     }
     let until = Until::Event(EventId(pass.tally.events), Interrupted::Never);
-    let mut reading = Reading { discipline: options.discipline, spec: options.spec, until, objects: Told::No };
+    let mut reading =
+        Reading { discipline: options.discipline, spec: options.spec, until, objects: Told::No };
     let mut search = Search::new(options.aside.idioms);
     let searched = pipeline::run_again(source, reading, &mut pass.names, |slice| {
         search.events(slice.first, slice.events);

@@ -27,10 +27,10 @@ use super::translate::{Seen, Translator};
 use crate::spool::Live;
 
 /// Records that make up one block of events.
-const RECORDS: u64 = 1 << 12;
+const RECORDS: u64 = 1 << 10;
 
 /// Events in a block of the copy: few, since somebody waits for the memory that the program and this process need.
-const COPIED: usize = 1 << 13;
+const COPIED: usize = 1 << 12;
 
 /// How long to sleep when there is nothing to read: as long as it takes to fill an eighth of the ring at the rate of late,
 /// within these bounds. Busy programs do not wait for us then, and idle ones do not wake us up in vain. (Waking up every

@@ -558,7 +558,7 @@ impl Translator {
             return spare;
         }
         let variable = self.variables.artificial();
-        let named = self.names.variables.intern(&format!("signal {}", variable.0));
+        let named = self.names.variables.append(&format!("signal {}", variable.0));
         debug_assert_eq!(named, variable);
         self.not_data.push(false);
         variable
@@ -667,7 +667,7 @@ impl Translator {
             let variable = oldest.unwrap_or_else(|| {
                 let variable = variables.artificial();
                 let name = format!("locks given back by {} ({})", names.threads.get(thread), variable.0);
-                names.variables.intern(&name);
+                names.variables.append(&name);
                 not_data.push(false);
                 variable
             });

@@ -84,7 +84,7 @@ enum Known {
 /// All variables of a program.
 pub(crate) struct Variables {
     stretches: FxHashMap<u64, u32>,
-    tables: Vec<Box<[Word; WORDS]>>,
+    tables: Vec<[Word; WORDS]>,
     /// Stretches of late and their tables, each at its number modulo how many there are.
     recent: [(u64, u32); RECENT],
     /// Per byte of a split word, its variable.
@@ -138,7 +138,7 @@ impl Variables {
     fn find_table(&mut self, stretch: u64) -> u32 {
         let tables = &mut self.tables;
         let table = *self.stretches.entry(stretch).or_insert_with(|| {
-            tables.push(Box::new([Word::UNKNOWN; WORDS]));
+            tables.push([Word::UNKNOWN; WORDS]);
             tables.len() as u32 - 1
         });
         self.recent[stretch as usize % RECENT] = (stretch, table);

@@ -9,8 +9,8 @@ use super::{BlockHeader, EVENTS, EVENTS_PER_BLOCK, LONGEST_NAME, Limits, file_he
 use crate::names::{Id, Table};
 use crate::{Event, Names, opcode};
 
-/// Names are put into a block of their own beyond this many bytes, so that blocks stay small.
-const NAMES_PER_BLOCK: usize = 1 << 20;
+/// Names are put into a block of their own beyond this many bytes for each event that a block may have, so that blocks stay small.
+const NAMES_PER_EVENT: usize = 16;
 
 /// Writes a trace. Call [`Writer::finish`]: a trace without its end marker counts as cut off.
 pub struct Writer<W> {
@@ -123,7 +123,9 @@ impl<W: Write> Writer<W> {
             new.bytes.extend_from_slice(name.as_bytes());
             new.known += 1;
             new.waiting += 1;
-            if self.names.iter().map(|names| names.bytes.len()).sum::<usize>() >= NAMES_PER_BLOCK {
+            if self.names.iter().map(|names| names.bytes.len()).sum::<usize>()
+                >= self.block_size * NAMES_PER_EVENT
+            {
                 self.flush_block()?;
             }
         }
