@@ -4,6 +4,7 @@
 //! always optimised, however the command is built. Like the agent it depends on crates
 //! of ours and no others, so the compiler alone does it.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -24,6 +25,7 @@ fn main() {
         for library in [out, agent, hooks] {
             std::fs::write(library, []).expect("the output directory can be written");
         }
+        println!("cargo::rustc-env=ATOMVET_LIBRARY_VERSION=none");
         return;
     }
     let [ring, recorder, jvm] =
@@ -39,6 +41,16 @@ fn main() {
     compile("atomvet_jvm", "rlib", &source("jvm"), &jvm, &[]);
     let options = ["--extern", "atomvet_recorder", "--extern", "atomvet_jvm", "-C", "lto=fat"];
     compile("atomvet_agent", "cdylib", &source("agent"), &agent, &options);
+    tell_version(&[agent, hooks, out, crates.join("../include/atomvet.h")]);
+}
+
+/// Where the command unpacks these files goes by what is in them. Told here, so that it need not read them all whenever it runs.
+fn tell_version(files: &[PathBuf]) {
+    let mut hasher = DefaultHasher::new();
+    for file in files {
+        std::fs::read(file).expect("what was compiled can be read").hash(&mut hasher);
+    }
+    println!("cargo::rustc-env=ATOMVET_LIBRARY_VERSION={:016x}", hasher.finish());
 }
 
 /// Calls the compiler; crates find each other in the directory that they are put in.

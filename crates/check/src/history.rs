@@ -50,8 +50,8 @@ impl Thread {
     }
 }
 
-/// Words below which compacting is not worth the walk: 1 MiB, so that the history stays in the cache.
-const LEAST_BUDGET: usize = 1 << 18;
+/// Words below which compacting is not worth the walk: 256 KiB, so that the history stays in the cache.
+const LEAST_BUDGET: usize = 1 << 16;
 
 impl History {
     pub(crate) fn new() -> Self {
@@ -195,7 +195,7 @@ impl History {
             thread.keep(self.width, ranks, &rank);
         }
         self.words = self.threads.iter().map(|t| t.rows.len() + t.row_of.len()).sum();
-        self.budget = self.least_budget.max(3 * self.words + 2 * walk);
+        self.budget = self.least_budget.max(2 * self.words + walk);
         self.compactions += 1;
     }
 }

@@ -85,6 +85,8 @@ pub struct Config {
 pub trait Checker: Sized + Send + 'static {
     /// What this checker is.
     const INFO: Info;
+    /// It heeds [`Checker::objects`]; what others would be told need not be found out.
+    const HEEDS_OBJECTS: bool = false;
     /// A checker that has seen nothing.
     fn new(config: &Config) -> Self;
     /// Takes the next event.
@@ -105,6 +107,8 @@ pub trait Analysis: Send {
     fn info(&self) -> &'static Info;
     /// Takes the events from position `first` on.
     fn events(&mut self, first: EventId, block: &[Event], out: &mut Findings);
+    /// See [`Checker::HEEDS_OBJECTS`].
+    fn heeds_objects(&self) -> bool;
     /// See [`Checker::objects`].
     fn objects(&mut self, first: VarId, objects: &[VarId]);
     /// See [`Checker::finish`].
@@ -126,6 +130,10 @@ impl<C: Checker> Analysis for C {
             }
             self.event(EventId(first.0 + i as u64), event, out);
         }
+    }
+
+    fn heeds_objects(&self) -> bool {
+        C::HEEDS_OBJECTS
     }
 
     fn objects(&mut self, first: VarId, objects: &[VarId]) {

@@ -71,6 +71,8 @@ impl Channel {
 ///
 /// A *transaction* is an outermost block, or a single event outside every block.
 pub trait Rules: Sized + Send + 'static {
+    /// See [`Checker::HEEDS_OBJECTS`].
+    const HEEDS_OBJECTS: bool = false;
     /// An outermost block begins; or, where waits split blocks, its next piece begins, with an event
     /// that is in it.
     fn begin(&mut self, here: Here, block: Block, out: &mut Findings);
@@ -171,6 +173,7 @@ struct Episode {
 
 impl<R: Observed> Checker for Lowered<R> {
     const INFO: Info = R::INFO;
+    const HEEDS_OBJECTS: bool = R::HEEDS_OBJECTS;
 
     fn new(config: &Config) -> Self {
         Lowered::with(R::new(config), config)

@@ -22,7 +22,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::aside::{Aside, Rules};
 use crate::meter::Meter;
-use crate::pipeline::{self, Pass, Reading, Until};
+use crate::pipeline::{self, Pass, Reading, Told, Until};
 use crate::predicted::{self, Foreseen, Predicting};
 use crate::refine::Entered;
 use crate::spec::Spec;
@@ -212,13 +212,14 @@ impl Examined {
 /// Checks a trace.
 pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Examined, Error> {
     let started = Instant::now();
-    let reading = Reading { discipline: options.discipline, spec: options.spec, until: Until::End };
     let mut running: Vec<Running> = options
         .algorithms
         .iter()
         .enumerate()
         .map(|(account, entry)| Running::new(account, entry, options))
         .collect();
+    let objects = Told::to(running.iter().map(|checker| &*checker.analysis));
+    let reading = Reading { discipline: options.discipline, spec: options.spec, until: Until::End, objects };
     let mut serial =
         (options.serial_order == Serial::Yes).then(|| (SerialOrder::new(&options.config), Vec::new()));
     let mut entered = Entered::default();
@@ -238,7 +239,7 @@ pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Exam
     if let Some(known) = options.aside.known {
         verdicts.iter_mut().for_each(|verdict| known.before_witnesses(verdict, &pass.names));
     }
-    let benign = idioms::find(source, options, &pass, &mut verdicts)?;
+    let benign = idioms::find(source, options, &mut pass, &mut verdicts)?;
     let scene = why::explain(source, options, &mut pass, &mut verdicts)?;
     for verdict in &mut verdicts {
         if let Some(known) = options.aside.known {

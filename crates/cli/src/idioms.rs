@@ -23,7 +23,7 @@ use atomvet_trace::{Error, Event, EventId, RegionId, SiteId};
 use crate::aside::Aside;
 use crate::examine::{Options, Verdict, Violation};
 use crate::interrupt;
-use crate::pipeline::{self, Interrupted, Pass, Reading, Until};
+use crate::pipeline::{self, Interrupted, Pass, Reading, Told, Until};
 use crate::predicted::{Foreboding, all_judged};
 use crate::spool::Source;
 use crate::suggest::did_you_mean;
@@ -49,7 +49,7 @@ impl FromStr for Named {
 pub(crate) fn find(
     source: &mut Source,
     options: &Options<'_>,
-    pass: &Pass,
+    pass: &mut Pass,
     verdicts: &mut [Verdict],
 ) -> Result<Benign, Error> {
     let found = verdicts.iter().any(|verdict| {
@@ -60,16 +60,18 @@ pub(crate) fn find(
         return Ok(Benign::default());
     }
     let until = Until::Event(EventId(pass.tally.events), Interrupted::Never);
-    let reading = Reading { discipline: options.discipline, spec: options.spec, until };
+    let mut reading =
+        Reading { discipline: options.discipline, spec: options.spec, until, objects: Told::No };
     let mut search = Search::new(options.aside.idioms);
-    let searched = pipeline::run(source, reading, |slice| {
+    let searched = pipeline::run_again(source, reading, &mut pass.names, |slice| {
         search.events(slice.first, slice.events);
         ControlFlow::Continue(())
     })?;
     let mut accesses = search.finish();
     let mut again = Again::new(&accesses, options, verdicts);
+    reading.objects = Told::to(again.all().map(|(analysis, _)| &**analysis));
     let mut kept: Vec<Event> = Vec::new();
-    let checked = pipeline::run(source, reading, |slice| {
+    let checked = pipeline::run_again(source, reading, &mut pass.names, |slice| {
         kept.clear();
         kept.extend_from_slice(slice.events);
         accesses.take_out(slice.first, &mut kept);

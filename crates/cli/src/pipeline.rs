@@ -13,6 +13,7 @@
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 
+use atomvet_check::Analysis;
 use atomvet_trace::objects::Objects;
 use atomvet_trace::wellformed::{Discipline, Repair, Wellformed};
 use atomvet_trace::{Error, ErrorKind, Event, EventId, Format, Names, VarId};
@@ -32,6 +33,25 @@ pub(crate) struct Reading<'a> {
     pub(crate) spec: Option<&'a Spec>,
     /// When to stop before the end.
     pub(crate) until: Until,
+    /// Whether somebody heeds the objects that variables belong to.
+    pub(crate) objects: Told,
+}
+
+/// Whether something is told that costs time and memory to find out.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Told {
+    /// It is not.
+    #[default]
+    No,
+    /// It is.
+    Yes,
+}
+
+impl Told {
+    /// Of objects, if one of these checkers heeds them.
+    pub(crate) fn to<'a>(mut checkers: impl Iterator<Item = &'a dyn Analysis>) -> Told {
+        if checkers.any(|checker| checker.heeds_objects()) { Told::Yes } else { Told::No }
+    }
 }
 
 /// How far a pass goes.
@@ -144,12 +164,34 @@ const SLICE: usize = 1024;
 pub(crate) fn run(
     source: &mut Source,
     reading: Reading<'_>,
+    consume: impl FnMut(&Slice<'_>) -> ControlFlow<()>,
+) -> Result<Pass, Error> {
+    run_knowing(source, reading, None, consume)
+}
+
+/// The same for a trace that was read before, whose names are lent to the reader: to gather them again would take as much
+/// memory once more. After an error they are gone.
+pub(crate) fn run_again(
+    source: &mut Source,
+    reading: Reading<'_>,
+    names: &mut Names,
+    consume: impl FnMut(&Slice<'_>) -> ControlFlow<()>,
+) -> Result<Pass, Error> {
+    let mut pass = run_knowing(source, reading, Some(std::mem::take(names)), consume)?;
+    *names = std::mem::take(&mut pass.names);
+    Ok(pass)
+}
+
+fn run_knowing(
+    source: &mut Source,
+    reading: Reading<'_>,
+    known: Option<Names>,
     mut consume: impl FnMut(&Slice<'_>) -> ControlFlow<()>,
 ) -> Result<Pass, Error> {
     let (full_sender, full) = sync_channel::<Batch>(WAITING);
     let (empty, empty_receiver) = channel::<Batch>();
     std::thread::scope(|scope| {
-        let reader = scope.spawn(move || read(source, reading, &full_sender, &empty_receiver));
+        let reader = scope.spawn(move || read(source, reading, known, &full_sender, &empty_receiver));
         let mut consumed = Tally::default();
         let mut interrupted = false;
         'batches: for batch in full {
@@ -183,11 +225,15 @@ pub(crate) fn run(
 fn read(
     source: &mut Source,
     reading: Reading<'_>,
+    known: Option<Names>,
     full: &SyncSender<Batch>,
     empty: &Receiver<Batch>,
 ) -> Result<Pass, Error> {
     let mut progress = Progress::new(&source.given, source.length());
     let mut input = source.open()?;
+    if let Some(names) = known {
+        input.know(names);
+    }
     let mut wellformed = Wellformed::new(reading.discipline);
     let mut filter = reading.spec.map(Filter::new);
     let mut counter = Counter::default();
@@ -234,10 +280,12 @@ fn read(
         }
         batch.tallies.clear();
         batch.tallies.extend(batch.events.chunks(SLICE).map(|events| counter.count(events)));
-        let (first_variable, new) = objects.new_variables(input.names());
-        batch.first_variable = first_variable.0;
         batch.objects.clear();
-        batch.objects.extend_from_slice(new);
+        if reading.objects == Told::Yes {
+            let (first_variable, new) = objects.new_variables(input.names());
+            batch.first_variable = first_variable.0;
+            batch.objects.extend_from_slice(new);
+        }
         progress.at(input.bytes_read(), counter.tally.events);
         if full.send(batch).is_err() {
             break;

@@ -24,7 +24,7 @@ use crate::aside::Aside;
 use crate::examine::{Judgement, Options, Verdict, Wanted, site, word};
 use crate::idioms::Benign;
 use crate::output::Output;
-use crate::pipeline::{self, Interrupted, Pass, Reading, Until};
+use crate::pipeline::{self, Interrupted, Pass, Reading, Told, Until};
 use crate::progress::Work;
 use crate::spool::Source;
 use crate::writer::Writer;
@@ -285,10 +285,14 @@ pub(crate) fn schedules(
     let interrupted = if interrupt::requested() { Interrupted::Before } else { Interrupted::Never };
     let until = Until::Event(EventId(pass.tally.events), interrupted);
     let mut events: Vec<Event> = Vec::new();
-    pipeline::run(source, Reading { discipline: options.discipline, spec: options.spec, until }, |slice| {
-        events.extend_from_slice(slice.events);
-        ControlFlow::Continue(())
-    })?;
+    pipeline::run(
+        source,
+        Reading { discipline: options.discipline, spec: options.spec, until, objects: Told::No },
+        |slice| {
+            events.extend_from_slice(slice.events);
+            ControlFlow::Continue(())
+        },
+    )?;
     let stage = Stage { options, events: &events, recorded: Recorded::new(&options.config, &events), pass };
     let mut work = Work::new("schedules");
     for verdict in verdicts.iter_mut() {

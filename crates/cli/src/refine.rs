@@ -17,7 +17,7 @@ use crate::check::{Understanding, coverage_status};
 use crate::configuration::Where;
 use crate::grid::plural;
 use crate::output::Output;
-use crate::pipeline::{self, Pass, Reading, Until};
+use crate::pipeline::{self, Pass, Reading, Told};
 use crate::spec::{Seen, render};
 use crate::spool::{Again, Source, called};
 use crate::status::Status;
@@ -107,7 +107,8 @@ pub(crate) fn learn(
     let mut analysis = (CHECKERS[0].new)(config);
     let mut findings = Findings::folded(config);
     let mut entered = Entered::default();
-    let reading = Reading { discipline, spec: None, until: Until::End };
+    let objects = Told::to(std::iter::once(&*analysis));
+    let reading = Reading { discipline, objects, ..Reading::default() };
     let pass = pipeline::run(source, reading, |slice| {
         if !slice.objects.is_empty() {
             analysis.objects(slice.first_variable, slice.objects);

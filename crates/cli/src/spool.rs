@@ -77,6 +77,13 @@ impl Opened {
         }
     }
 
+    /// See [`Input::know`]. A program that runs was never read before.
+    pub(crate) fn know(&mut self, names: Names) {
+        if let Opened::Stored(input) = self {
+            input.know(names);
+        }
+    }
+
     /// See [`Input::names`].
     pub(crate) fn names(&self) -> &Names {
         match self {

@@ -12,7 +12,7 @@ use crate::check::coverage_status;
 use crate::examine::word;
 use crate::grid::{Align, grid, grouped};
 use crate::output::Output;
-use crate::pipeline::{self, Pass, Reading, Until};
+use crate::pipeline::{self, Pass, Reading};
 use crate::refine::Entered;
 use crate::spool::{Again, Source, called};
 use crate::status::Status;
@@ -140,7 +140,7 @@ fn kind(op: Op) -> &'static str {
 
 fn profile(source: &mut Source, discipline: Discipline, top: usize) -> Result<(Pass, TraceEntry), Error> {
     let mut profile = Profile::default();
-    let reading = Reading { discipline, spec: None, until: Until::End };
+    let reading = Reading { discipline, ..Reading::default() };
     let pass = pipeline::run(source, reading, |slice| {
         profile.count(slice.events);
         ControlFlow::Continue(())

@@ -14,7 +14,7 @@ use atomvet_trace::{Error, ErrorKind, Event, EventId, LockId, Mode, Op, Place};
 use crate::aside::{Aside, Known};
 use crate::examine::{Before, Judgement, Options, Scene, Verdict, Verify, Wanted};
 use crate::interrupt;
-use crate::pipeline::{self, Interrupted, Partial, Pass, Reading, Until};
+use crate::pipeline::{self, Interrupted, Partial, Pass, Reading, Told, Until};
 use crate::spool::Source;
 
 /// Gives every violation that is shown its witness, and tells what the events of those are.
@@ -37,11 +37,11 @@ pub(crate) fn explain(
     let interrupted = if interrupt::requested() { Interrupted::Before } else { Interrupted::Never };
     let up_to = |end: u64| {
         let until = Until::Event(EventId(end), interrupted);
-        Reading { discipline: options.discipline, spec: options.spec, until }
+        Reading { discipline: options.discipline, spec: options.spec, until, objects: Told::No }
     };
 
     let mut replay = Replay::new(&options.config, &requests.list);
-    let again = pipeline::run(source, up_to(pass.tally.events), |slice| {
+    let again = pipeline::run_again(source, up_to(pass.tally.events), &mut pass.names, |slice| {
         replay.events(slice.first, slice.events);
         let last = EventId((slice.first.0 + slice.events.len() as u64).saturating_sub(1));
         if replay.is_done(last) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -65,7 +65,7 @@ pub(crate) fn explain(
     let mut verifier = (options.verify == Verify::Yes).then(|| Verifier::new(&options.config, &found));
     let mut stage = Stage::new(&found, &requests.list);
     let end = stage.wanted.last().map_or(0, |at| at.0 + 1);
-    let again = pipeline::run(source, up_to(end), |slice| {
+    let again = pipeline::run_again(source, up_to(end), &mut pass.names, |slice| {
         stage.events(slice.first, slice.events);
         if let Some(verifier) = &mut verifier {
             verifier.events(slice.first, slice.events);

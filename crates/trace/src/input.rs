@@ -113,6 +113,14 @@ impl Input {
         }
     }
 
+    /// The names of an earlier reading of the same trace: they need not be gathered again. To be called before the first block.
+    pub fn know(&mut self, names: Names) {
+        match &mut self.reader {
+            Reader::Text(reader) => reader.know(names),
+            Reader::Binary(reader) => reader.know(names),
+        }
+    }
+
     /// The names met so far.
     pub fn names(&self) -> &Names {
         match &self.reader {

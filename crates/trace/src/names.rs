@@ -138,14 +138,21 @@ impl<I: Id> Table<I> {
 
     #[cold]
     fn add(&mut self, name: &str, hash: u64) -> I {
+        let new = self.append(name);
+        let (text, ends) = (&self.text, &self.ends);
+        let rehash = |entry: &Entry| crate::names::hash(slice(text, ends, entry.id as usize));
+        self.index.insert_unique(hash, Entry::new(new.to_index() as u32, name), rehash);
+        new
+    }
+
+    /// Gives an id to a name that nothing else has or will have and that nobody looks up: [`Table::find`] does not know it. Takes
+    /// a third of the memory.
+    pub fn append(&mut self, name: &str) -> I {
         let id = u32::try_from(self.ends.len()).ok().filter(|&id| id < u32::MAX);
         // 4 billion names need more memory than any machine this runs on gives a trace.
         let id = id.expect("fewer than 2^32 - 1 names of one kind");
         self.text.push_str(name);
         self.ends.push(self.text.len());
-        let (text, ends) = (&self.text, &self.ends);
-        let rehash = |entry: &Entry| crate::names::hash(slice(text, ends, entry.id as usize));
-        self.index.insert_unique(hash, Entry::new(id, name), rehash);
         I::from_index(id)
     }
 
@@ -212,6 +219,10 @@ mod tests {
             assert_eq!((table.find(&name), table.get(id)), (Some(id), name.as_str()));
         }
         assert_eq!(table.find("x\0"), None);
+        let hidden = table.append("hidden");
+        assert_eq!((table.find("hidden"), table.get(hidden)), (None, "hidden"));
+        let next = table.intern("next");
+        assert_eq!((next.0, table.find("next")), (hidden.0 + 1, Some(next)));
     }
 
     #[test]

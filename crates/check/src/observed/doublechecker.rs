@@ -246,6 +246,8 @@ impl Observed for DoubleChecker {
 }
 
 impl Rules for DoubleChecker {
+    const HEEDS_OBJECTS: bool = true;
+
     fn begin(&mut self, here: Here, block: Block, _out: &mut Findings) {
         self.core.transactions += 1;
         self.core.new_node(here, Some(block));

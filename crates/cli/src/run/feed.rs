@@ -27,7 +27,10 @@ use super::translate::{Seen, Translator};
 use crate::spool::Live;
 
 /// Records that make up one block of events.
-const RECORDS: u64 = 1 << 12;
+const RECORDS: u64 = 1 << 10;
+
+/// Events in a block of the copy: few, since somebody waits for the memory that the program and this process need.
+const COPIED: usize = 1 << 12;
 
 /// How long to sleep when there is nothing to read: as long as it takes to fill an eighth of the ring at the rate of late,
 /// within these bounds. Busy programs do not wait for us then, and idle ones do not wake us up in vain. (Waking up every
@@ -90,7 +93,7 @@ impl Feed {
         give_up: Arc<AtomicBool>,
         summary: Sender<Summary>,
     ) -> Result<Feed, Error> {
-        let copy = Some(Writer::new(copy).map_err(|error| copy_error(name, &error))?);
+        let copy = Some(Writer::with_block_size(copy, COPIED).map_err(|error| copy_error(name, &error))?);
         let wellformed = Wellformed::new(Discipline::Lenient);
         let (asked, name) = (Instant::now(), name.to_owned());
         let nap = NAPS[0];

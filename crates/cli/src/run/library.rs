@@ -4,12 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
-use xxhash_rust::xxh3::xxh3_64;
 
 static RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libtsan.so.2"));
 static HOOKS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hooks.o"));
 static AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libatomvet_agent.so"));
 static HEADER: &[u8] = include_bytes!("../../../../include/atomvet.h");
+
+/// The same for the same files.
+const VERSION: &str = env!("ATOMVET_LIBRARY_VERSION");
 
 /// Where the runtime and its header are.
 pub(crate) struct Library {
@@ -24,13 +26,9 @@ impl Library {
             !RUNTIME.is_empty(),
             "programs can be run on Linux for x86-64 only; traces can be checked here"
         );
-        let version = [AGENT, HEADER, HOOKS, RUNTIME]
-            .iter()
-            .fold(0, |hash: u64, file| hash.rotate_left(1) ^ xxh3_64(file));
-        let version = format!("{version:016x}");
         let mut problem = None;
         for root in roots() {
-            match unpack_below(&root.join("atomvet").join(&version)) {
+            match unpack_below(&root.join("atomvet").join(VERSION)) {
                 Ok(library) => return Ok(library),
                 Err(error) => problem = Some(error),
             }

@@ -11,6 +11,7 @@
 
 mod directory;
 mod feed;
+mod footprint;
 mod jvm;
 pub(crate) mod library;
 mod marks;
@@ -40,6 +41,7 @@ use atomvet_trace::wellformed::Discipline;
 
 use self::directory::Directory;
 use self::feed::{Feed, Summary};
+use self::footprint::let_go_of_code;
 use self::library::Library;
 use self::ring::Ring;
 use self::symbols::Meaning;
@@ -134,6 +136,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let rings = Directory::new()?;
     interrupt::put_off();
     let mut child = start(args, &library, rings.path())?;
+    let_go_of_code();
     let options = Options {
         algorithms,
         config: args.conventions.config(&configuration, UNSAID),
@@ -147,6 +150,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         aside: Rules { known: Some(&configuration.known), idioms: &configuration.idioms },
     };
     let (watched, ended) = watch(&mut child, rings.path(), args, &options, spec.as_ref())?;
+    let_go_of_code();
     let told = report::Told { spec: spec.as_deref(), configuration: &configuration };
     report::report(args, &watched, ended, told, renderings)
 }

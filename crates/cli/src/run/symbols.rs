@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use addr2line::Loader;
+use memmap2::Mmap;
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 
 use super::jvm::Names;
@@ -165,16 +166,32 @@ struct Module {
     contents: OnceCell<Contents>,
 }
 
-/// What a file says about itself.
+/// What a file says about itself. Of the system's files, little more than the first is ever asked for.
 #[derive(Default)]
 struct Contents {
     /// Stretches of the file and where the file wants them.
     segments: Vec<(u64, u64, u64)>,
-    loader: Option<Loader>,
-    /// Global variables: start, size, name.
-    data: Vec<(u64, u64, String)>,
-    /// It calls the hooks.
+    /// The file with the rest, which may be another.
+    path: PathBuf,
+    loader: OnceCell<Option<Loader>>,
+    data: OnceCell<Data>,
+    /// It calls the hooks. Not known of the system's.
     instrumented: bool,
+}
+
+/// The global variables of a file.
+#[derive(Default)]
+struct Data {
+    file: Option<Mmap>,
+    /// By their addresses, which are all different.
+    variables: Vec<Variable>,
+}
+
+struct Variable {
+    start: u64,
+    size: u64,
+    /// Where in the file its name is, which ends with a zero.
+    name: usize,
 }
 
 /// A function; one of nobody's, of which nothing is known, if nothing else is said.
@@ -418,12 +435,12 @@ impl Symbols {
     /// The global variable at an address, with what is added to its start.
     pub(crate) fn variable(&mut self, address: u64) -> Option<String> {
         let (module, address) = self.locate_known(address)?;
-        let data = &self.modules[module].contents().data;
-        let after = data.partition_point(|(start, ..)| *start <= address);
-        let (start, size, name) = data.get(after.checked_sub(1)?)?;
-        match address - start {
-            0 => Some(name.clone()),
-            offset if offset < *size => Some(format!("{name}+{offset}")),
+        let data = self.modules[module].contents().data();
+        let after = data.variables.partition_point(|variable| variable.start <= address);
+        let variable = data.variables.get(after.checked_sub(1)?)?;
+        match address - variable.start {
+            0 => Some(data.name(variable)),
+            offset if offset < variable.size => Some(format!("{}+{offset}", data.name(variable))),
             _ => None,
         }
     }
@@ -465,7 +482,7 @@ impl Module {
     }
 
     fn loader(&self) -> Option<&Loader> {
-        self.contents().loader.as_ref()
+        self.contents().loader()
     }
 
     fn virtual_address(&self, in_file: u64) -> u64 {
@@ -487,10 +504,8 @@ impl Module {
 
 impl Contents {
     fn read(path: &Path) -> Contents {
-        let mut contents = Contents::default();
-        let Ok(bytes) = std::fs::File::open(path) else { return contents };
-        // SAFETY: should somebody change the file meanwhile, its names are wrong. (It is mapped by the program itself.)
-        let Ok(bytes) = (unsafe { memmap2::Mmap::map(&bytes) }) else { return contents };
+        let mut contents = Contents { path: path.to_owned(), ..Contents::default() };
+        let Some(bytes) = map(path) else { return contents };
         let Ok(file) = object::File::parse(&*bytes) else { return contents };
         contents.segments = (file.segments())
             .map(|segment| {
@@ -499,6 +514,10 @@ impl Contents {
             })
             .collect();
         contents.segments.sort_unstable();
+        // Nobody asks for lines of the system's, and to read all that is known about libc takes longer than many programs.
+        if is_system(path) {
+            return contents;
+        }
         let is_hook = |symbol: &object::Symbol<'_, '_>| {
             let name = symbol.name().unwrap_or_default();
             name.starts_with("__tsan_")
@@ -506,21 +525,59 @@ impl Contents {
                 || name.starts_with("atomvet_begin")
         };
         contents.instrumented = file.dynamic_symbols().chain(file.symbols()).any(|s| is_hook(&s));
-        // Nobody asks for lines of the system's, and to read all that is known about libc takes longer than many programs.
-        let debug = if is_system(path) { None } else { debug_file(path, &file) };
-        contents.loader = Loader::new(debug.as_deref().unwrap_or(path)).ok();
-        let separate = debug.and_then(|debug| std::fs::read(debug).ok());
-        let separate = separate.as_ref().and_then(|bytes| object::File::parse(&**bytes).ok());
-        let table = separate.as_ref().unwrap_or(&file);
-        let symbols = table.symbols().chain(table.dynamic_symbols());
-        contents.data = symbols
-            .filter(|symbol| symbol.kind() == SymbolKind::Data && symbol.address() != 0)
-            .filter_map(|symbol| Some((symbol.address(), symbol.size(), demangle(symbol.name().ok()?))))
-            .collect();
-        contents.data.sort_unstable();
-        contents.data.dedup_by_key(|(start, ..)| *start);
+        contents.path = debug_file(path, &file).unwrap_or(contents.path);
+        // All is read at once: a library may be gone when more of it is asked for.
+        contents.loader();
+        contents.data();
         contents
     }
+
+    fn loader(&self) -> Option<&Loader> {
+        self.loader.get_or_init(|| Loader::new(&self.path).ok()).as_ref()
+    }
+
+    fn data(&self) -> &Data {
+        self.data.get_or_init(|| Data::read(&self.path))
+    }
+}
+
+impl Data {
+    fn read(path: &Path) -> Data {
+        let Some(bytes) = map(path) else { return Data::default() };
+        let Ok(file) = object::File::parse(&*bytes) else { return Data::default() };
+        let symbols = file.symbols().chain(file.dynamic_symbols());
+        let variables = symbols
+            .filter(|symbol| symbol.kind() == SymbolKind::Data && symbol.address() != 0)
+            .filter_map(|symbol| {
+                // Names are parts of the file.
+                let name = (symbol.name().ok()?.as_ptr() as usize).checked_sub(bytes.as_ptr() as usize)?;
+                Some(Variable { start: symbol.address(), size: symbol.size(), name })
+            });
+        let mut data = Data { variables: variables.collect(), file: None };
+        data.file = Some(bytes);
+        let mut variables = std::mem::take(&mut data.variables);
+        variables.sort_unstable_by(|a, b| {
+            let by_place = (a.start, a.size).cmp(&(b.start, b.size));
+            // Few have several names.
+            by_place.then_with(|| data.name(a).cmp(&data.name(b)))
+        });
+        variables.dedup_by_key(|variable| variable.start);
+        Data { variables, ..data }
+    }
+
+    fn name(&self, variable: &Variable) -> String {
+        let file = self.file.as_deref().unwrap_or_default();
+        let rest = file.get(variable.name..).unwrap_or_default();
+        let name = rest.split(|byte| *byte == 0).next().unwrap_or_default();
+        demangle(&String::from_utf8_lossy(name))
+    }
+}
+
+/// A file in memory.
+fn map(path: &Path) -> Option<Mmap> {
+    let file = std::fs::File::open(path).ok()?;
+    // SAFETY: should somebody change the file meanwhile, its names are wrong. (It is mapped by the program itself.)
+    unsafe { Mmap::map(&file) }.ok()
 }
 
 /// Where the debug information of a file is, if it is in a file of its own.

@@ -559,7 +559,7 @@ impl Translator {
             return spare;
         }
         let variable = self.variables.artificial();
-        let named = self.names.variables.intern(&format!("signal {}", variable.0));
+        let named = self.names.variables.append(&format!("signal {}", variable.0));
         debug_assert_eq!(named, variable);
         self.not_data.push(false);
         variable
@@ -668,7 +668,7 @@ impl Translator {
             let variable = oldest.unwrap_or_else(|| {
                 let variable = variables.artificial();
                 let name = format!("locks and atomics of {} ({})", names.threads.get(thread), variable.0);
-                names.variables.intern(&name);
+                names.variables.append(&name);
                 not_data.push(false);
                 variable
             });

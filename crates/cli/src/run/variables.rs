@@ -4,37 +4,105 @@
 //! are fields that share one. Where accesses of different widths overlap, the variable is split, and the wider
 //! access becomes several events. (The piece that keeps the first byte keeps the history.)
 //!
-//! A table per page of the program's memory; the page of the last access is found without hashing.
+//! A table per stretch of the program's memory, with 4 bytes for each of its words; the stretches of late are found without
+//! hashing.
 
 use std::ops::RangeInclusive;
 
 use atomvet_trace::VarId;
 use rustc_hash::FxHashMap;
 
-const PAGE_SHIFT: u32 = 12;
-const WORDS: usize = 512;
+/// A stretch is 1 KiB: what programs use lies close together, but not in whole pages.
+const STRETCH_SHIFT: u32 = 10;
+const WORDS: usize = 1 << (STRETCH_SHIFT - 3);
 
-/// What is known about one word.
+/// How many stretches are found without hashing.
+const RECENT: usize = 64;
+
+/// What is known about one word: 0 is nothing. Else the high bits have the [`SHAPES`] number of its only variable, which the low
+/// bits name; or they are 0, and the low bits are one more than an index of `split`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Word {
+struct Word(u32);
+
+const LOW_BITS: u32 = 28;
+const LOW: u32 = (1 << LOW_BITS) - 1;
+
+/// By the bytes that a variable is made of, a number for those that most are: aligned ones of 1, 2, 4 and 8. 0 for all others.
+const SHAPES: [u8; 256] = {
+    let mut shapes = [0; 256];
+    let (mut shape, mut size) = (1, 1);
+    while size <= 8 {
+        let mut offset = 0;
+        while offset < 8 {
+            shapes[((1 << size) - 1) << offset] = shape;
+            (shape, offset) = (shape + 1, offset + size);
+        }
+        size *= 2;
+    }
+    shapes
+};
+
+impl Word {
+    const UNKNOWN: Word = Word(0);
+
+    /// One variable of the bytes in the mask, if that can be said so.
+    fn one(variable: VarId, mask: u8) -> Option<Word> {
+        let shape = u32::from(SHAPES[usize::from(mask)]);
+        (shape != 0 && variable.0 <= LOW).then_some(Word(shape << LOW_BITS | variable.0))
+    }
+
+    /// The only variable, if it is of exactly these bytes.
+    #[inline]
+    fn of(self, mask: u8) -> Option<VarId> {
+        let shape = u32::from(SHAPES[usize::from(mask)]);
+        (shape != 0 && self.0 >> LOW_BITS == shape).then_some(VarId(self.0 & LOW))
+    }
+
+    fn read(self) -> Known {
+        match (self.0 >> LOW_BITS, self.0 & LOW) {
+            (0, 0) => Known::Nothing,
+            (0, entry) => Known::Several(entry as usize - 1),
+            (shape, variable) => {
+                // Every shape has a mask.
+                let mask = SHAPES.iter().position(|of| u32::from(*of) == shape).unwrap_or_default();
+                Known::One(VarId(variable), mask as u8)
+            }
+        }
+    }
+}
+
+/// The same, spelt out.
+enum Known {
     /// Nothing.
-    Unknown,
+    Nothing,
     /// One variable, of the bytes in the mask.
     One(VarId, u8),
     /// Several: an index of `split`.
-    Several(u32),
+    Several(usize),
 }
 
 /// All variables of a program.
-#[derive(Default)]
 pub(crate) struct Variables {
-    pages: FxHashMap<u64, u32>,
-    tables: Vec<Box<[Word; WORDS]>>,
-    /// The page of the last access and its table.
-    last: Option<(u64, u32)>,
+    stretches: FxHashMap<u64, u32>,
+    tables: Vec<[Word; WORDS]>,
+    /// Stretches of late and their tables, each at its number modulo how many there are.
+    recent: [(u64, u32); RECENT],
     /// Per byte of a split word, its variable.
     split: Vec<[Option<VarId>; 8]>,
     count: u32,
+}
+
+impl Default for Variables {
+    fn default() -> Self {
+        Variables {
+            stretches: FxHashMap::default(),
+            tables: Vec::new(),
+            // No stretch has this number.
+            recent: [(u64::MAX, 0); RECENT],
+            split: Vec::new(),
+            count: 0,
+        }
+    }
 }
 
 impl Variables {
@@ -50,31 +118,30 @@ impl Variables {
     ) {
         let offset = (address & 7) as u32;
         let mask = (((1u32 << size.min(8)) - 1) << offset) as u8;
-        let table = self.table(address >> PAGE_SHIFT);
+        let table = self.table(address >> STRETCH_SHIFT);
         let index = (address as usize >> 3) % WORDS;
-        match self.tables[table as usize][index] {
-            Word::One(variable, bytes) if bytes == mask => found.push(variable),
-            Word::Unknown => {
-                let variable = self.new_variable(address, &mut named);
-                self.tables[table as usize][index] = Word::One(variable, mask);
-                found.push(variable);
-            }
-            word => self.find_split(table, index, word, address & !7, mask, found, &mut named),
+        let word = self.tables[table as usize][index];
+        match word.of(mask) {
+            Some(variable) => found.push(variable),
+            None => self.find_other(table, index, address, mask, found, &mut named),
         }
     }
 
-    fn table(&mut self, page: u64) -> u32 {
-        if let Some((last, table)) = self.last
-            && last == page
-        {
-            return table;
+    #[inline]
+    fn table(&mut self, stretch: u64) -> u32 {
+        match self.recent[stretch as usize % RECENT] {
+            (known, table) if known == stretch => table,
+            _ => self.find_table(stretch),
         }
+    }
+
+    fn find_table(&mut self, stretch: u64) -> u32 {
         let tables = &mut self.tables;
-        let table = *self.pages.entry(page).or_insert_with(|| {
-            tables.push(Box::new([Word::Unknown; WORDS]));
+        let table = *self.stretches.entry(stretch).or_insert_with(|| {
+            tables.push([Word::UNKNOWN; WORDS]);
             tables.len() as u32 - 1
         });
-        self.last = Some((page, table));
+        self.recent[stretch as usize % RECENT] = (stretch, table);
         table
     }
 
@@ -91,27 +158,32 @@ impl Variables {
         VarId(self.count - 1)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one word in full, called from one place")]
+    /// A word of which nothing is known yet, or of which other bytes are accessed than before.
     #[cold]
-    fn find_split(
+    fn find_other(
         &mut self,
         table: u32,
         index: usize,
-        word: Word,
-        start: u64,
+        address: u64,
         mask: u8,
         found: &mut Vec<VarId>,
         named: &mut impl FnMut(VarId, u64),
     ) {
-        let entry = match word {
-            Word::Several(entry) => entry as usize,
-            Word::One(variable, bytes) => {
-                let byte = |i: u32| (bytes >> i & 1 != 0).then_some(variable);
-                self.split.push([0, 1, 2, 3, 4, 5, 6, 7].map(byte));
-                self.tables[table as usize][index] = Word::Several(self.split.len() as u32 - 1);
-                self.split.len() - 1
+        let start = address & !7;
+        let entry = match self.tables[table as usize][index].read() {
+            Known::Several(entry) => entry,
+            Known::One(variable, bytes) => self.split_word(table, index, variable, bytes),
+            Known::Nothing => {
+                let variable = self.new_variable(address, named);
+                found.push(variable);
+                match Word::one(variable, mask) {
+                    Some(word) => self.tables[table as usize][index] = word,
+                    None => {
+                        self.split_word(table, index, variable, mask);
+                    }
+                }
+                return;
             }
-            Word::Unknown => return,
         };
         let mut bytes = self.split[entry];
         let wanted = |i: usize| mask >> i & 1 != 0;
@@ -152,16 +224,26 @@ impl Variables {
         self.split[entry] = bytes;
     }
 
+    /// Gives a word that has a variable of these bytes an entry of `split`.
+    fn split_word(&mut self, table: u32, index: usize, variable: VarId, bytes: u8) -> usize {
+        let byte = |i: u32| (bytes >> i & 1 != 0).then_some(variable);
+        self.split.push([0, 1, 2, 3, 4, 5, 6, 7].map(byte));
+        let entries = u32::try_from(self.split.len()).ok().filter(|&entries| entries <= LOW);
+        // So many split words take 17 GiB here alone.
+        self.tables[table as usize][index] = Word(entries.expect("fewer than 2^28 split words"));
+        self.split.len() - 1
+    }
+
     /// All variables between two addresses.
     pub(crate) fn between(&self, start: u64, end: u64, found: &mut Vec<VarId>) {
         for (table, words) in self.tables_between(start, end) {
             for word in &self.tables[table as usize][words] {
-                match *word {
-                    Word::Unknown => {}
-                    Word::One(variable, _) => found.push(variable),
-                    Word::Several(entry) => {
+                match word.read() {
+                    Known::Nothing => {}
+                    Known::One(variable, _) => found.push(variable),
+                    Known::Several(entry) => {
                         let before = found.len();
-                        for variable in self.split[entry as usize].into_iter().flatten() {
+                        for variable in self.split[entry].into_iter().flatten() {
                             if !found[before..].contains(&variable) {
                                 found.push(variable);
                             }
@@ -174,30 +256,30 @@ impl Variables {
 
     /// What is accessed between two addresses from now on is other variables. (The old ones keep their numbers.)
     pub(crate) fn forget(&mut self, start: u64, end: u64) {
-        for (table, words) in self.tables_between(start, end) {
-            self.tables[table as usize][words].fill(Word::Unknown);
+        let tables: Vec<_> = self.tables_between(start, end).collect();
+        for (table, words) in tables {
+            self.tables[table as usize][words].fill(Word::UNKNOWN);
         }
     }
 
     /// The tables with words between two addresses, in order, and which words those are.
-    fn tables_between(&self, start: u64, end: u64) -> Vec<(u32, RangeInclusive<usize>)> {
-        if end <= start {
-            return Vec::new();
+    fn tables_between(&self, start: u64, end: u64) -> impl Iterator<Item = (u32, RangeInclusive<usize>)> {
+        let (first, last) = (start >> STRETCH_SHIFT, end.saturating_sub(1) >> STRETCH_SHIFT);
+        let is_empty = end <= start;
+        // Of a stretch of memory larger than all that is known, what is known is looked through.
+        let is_vast = !is_empty && last - first >= self.stretches.len() as u64;
+        let near = if is_empty || is_vast { RangeInclusive::new(1, 0) } else { first..=last };
+        let mut known = Vec::new();
+        if is_vast {
+            known.extend(self.stretches.keys().filter(|stretch| (first..=last).contains(stretch)));
+            known.sort_unstable();
         }
-        let (first, last) = (start >> PAGE_SHIFT, (end - 1) >> PAGE_SHIFT);
-        let mut pages: Vec<(u64, u32)> = if last - first < self.pages.len() as u64 {
-            (first..=last).filter_map(|page| Some((page, *self.pages.get(&page)?))).collect()
-        } else {
-            let all = self.pages.iter().map(|(&page, &table)| (page, table));
-            all.filter(|(page, _)| (first..=last).contains(page)).collect()
-        };
-        pages.sort_unstable();
         let of = |address: u64| (address as usize >> 3) % WORDS;
-        let words = |page: u64| {
-            let from = if page == first { of(start) } else { 0 };
-            from..=if page == last { of(end - 1) } else { WORDS - 1 }
-        };
-        pages.into_iter().map(|(page, table)| (table, words(page))).collect()
+        near.chain(known).filter_map(move |stretch| {
+            let from = if stretch == first { of(start) } else { 0 };
+            let words = from..=if stretch == last { of(end - 1) } else { WORDS - 1 };
+            Some((*self.stretches.get(&stretch)?, words))
+        })
     }
 }
 
@@ -231,6 +313,27 @@ mod tests {
         let found = accesses(&[(0, 8), (0, 4), (4, 4), (0, 8), (4, 2)]);
         assert_eq!(found, [vec![0], vec![0], vec![1], vec![0, 1], vec![1]]);
         assert_eq!(accesses(&[(0, 8), (2, 2), (0, 8)]), [vec![0], vec![1], vec![0, 1]]);
+    }
+
+    #[test]
+    fn bytes_of_any_shape_are_a_variable() {
+        // Across the middle of a word, and of an odd size.
+        assert_eq!(accesses(&[(2, 4), (2, 4), (0, 1), (1, 1)]), [[0], [0], [1], [2]]);
+        assert_eq!(accesses(&[(1, 3), (1, 3), (1, 1), (2, 2)]), [[0], [0], [0], [1]]);
+    }
+
+    #[test]
+    fn shapes_and_masks_go_both_ways() {
+        let mut shapes = 0;
+        for mask in 1..=255 {
+            if let Some(word) = Word::one(VarId(LOW), mask) {
+                shapes += 1;
+                assert!(matches!(word.read(), Known::One(VarId(LOW), found) if found == mask));
+                assert!((1..=255).all(|other| word.of(other).is_some() == (other == mask)));
+            }
+        }
+        assert_eq!(shapes, 15);
+        assert_eq!(Word::one(VarId(LOW + 1), 1), None);
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub struct Reader<R> {
     state: State,
     decompressor: Decompressor<'static>,
     names: Names,
+    /// How many names of each kind the blocks so far have had: fewer than `names` where those are known from before.
+    met: [usize; 6],
     /// Blocks read so far, including those without events.
     blocks: u32,
     /// Events read so far.
@@ -61,6 +63,7 @@ impl<R: Read> Reader<R> {
             state: State::Start,
             decompressor,
             names: Names::default(),
+            met: [0; 6],
             blocks: 0,
             events: 0,
             block_offset: 0,
@@ -80,6 +83,11 @@ impl<R: Read> Reader<R> {
             self.state = State::Failed(error.clone());
         }
         result
+    }
+
+    /// The names of an earlier reading of the same trace: they need not be gathered again. To be called before the first block.
+    pub fn know(&mut self, names: Names) {
+        self.names = names;
     }
 
     /// The names met so far.
@@ -248,13 +256,14 @@ impl<R: Read> Reader<R> {
 
     fn new_names(&mut self, rest: &mut &[u8], header: BlockHeader) -> Result<(), Wrong> {
         let names = &mut self.names;
+        let [threads, variables, locks, barriers, regions, sites] = &mut self.met;
         let counts = [
-            new_names_of(rest, &mut names.threads)?,
-            new_names_of(rest, &mut names.variables)?,
-            new_names_of(rest, &mut names.locks)?,
-            new_names_of(rest, &mut names.barriers)?,
-            new_names_of(rest, &mut names.regions)?,
-            new_names_of(rest, &mut names.sites)?,
+            new_names_of(rest, threads, &mut names.threads)?,
+            new_names_of(rest, variables, &mut names.variables)?,
+            new_names_of(rest, locks, &mut names.locks)?,
+            new_names_of(rest, barriers, &mut names.barriers)?,
+            new_names_of(rest, regions, &mut names.regions)?,
+            new_names_of(rest, sites, &mut names.sites)?,
         ];
         let found = counts.iter().map(|&count| u64::from(count)).sum::<u64>();
         if found != u64::from(header.names) {
@@ -435,8 +444,8 @@ impl<'a> Column<'a> {
     }
 }
 
-/// The names of one kind that a block adds; how many there are.
-fn new_names_of<I: Id>(rest: &mut &[u8], table: &mut Table<I>) -> Result<u32, Wrong> {
+/// The names of one kind that a block adds to those met before; how many there are.
+fn new_names_of<I: Id>(rest: &mut &[u8], met: &mut usize, table: &mut Table<I>) -> Result<u32, Wrong> {
     let count = number(rest)?;
     for _ in 0..count {
         let length = number(rest)? as usize;
@@ -445,7 +454,13 @@ fn new_names_of<I: Id>(rest: &mut &[u8], table: &mut Table<I>) -> Result<u32, Wr
                 "found a name of {length} bytes, expected 1 to {LONGEST_NAME}"
             )));
         }
-        let Ok(name) = std::str::from_utf8(take(rest, length)?) else {
+        let name = take(rest, length)?;
+        *met += 1;
+        if *met <= table.len() {
+            // It is known from before.
+            continue;
+        }
+        let Ok(name) = std::str::from_utf8(name) else {
             return Err(Wrong::Contents("found a name that is not UTF-8, expected text".to_owned()));
         };
         let known = table.len();

@@ -9,12 +9,14 @@ use super::{BlockHeader, EVENTS, EVENTS_PER_BLOCK, LONGEST_NAME, Limits, file_he
 use crate::names::{Id, Table};
 use crate::{Event, Names, opcode};
 
-/// Names are put into a block of their own beyond this many bytes, so that blocks stay small.
-const NAMES_PER_BLOCK: usize = 1 << 20;
+/// Names are put into a block of their own beyond this many bytes for each event that a block may have, so that blocks stay small.
+const NAMES_PER_EVENT: usize = 16;
 
 /// Writes a trace. Call [`Writer::finish`]: a trace without its end marker counts as cut off.
 pub struct Writer<W> {
     sink: W,
+    /// How many events make up a block.
+    block_size: usize,
     compressor: Compressor<'static>,
     /// Columns of the events that wait for their block to be full.
     codes: Vec<u8>,
@@ -43,10 +45,16 @@ struct NewNames {
 
 impl<W: Write> Writer<W> {
     /// Starts a trace.
-    pub fn new(mut sink: W) -> io::Result<Self> {
+    pub fn new(sink: W) -> io::Result<Self> {
+        Writer::with_block_size(sink, EVENTS_PER_BLOCK)
+    }
+
+    /// Starts a trace with so many events in a block. Small blocks take less memory to write and to read, and more room.
+    pub fn with_block_size(mut sink: W, events: usize) -> io::Result<Self> {
         sink.write_all(&file_header())?;
         Ok(Writer {
             sink,
+            block_size: events.clamp(1, EVENTS_PER_BLOCK),
             compressor: Compressor::new(1)?,
             codes: Vec::new(),
             threads: Vec::new(),
@@ -82,7 +90,7 @@ impl<W: Write> Writer<W> {
             self.threads.push(event.thread.0);
             self.targets.push(target);
             self.sites.push(site);
-            if self.codes.len() == EVENTS_PER_BLOCK {
+            if self.codes.len() == self.block_size {
                 self.flush_block()?;
             }
         }
@@ -115,7 +123,9 @@ impl<W: Write> Writer<W> {
             new.bytes.extend_from_slice(name.as_bytes());
             new.known += 1;
             new.waiting += 1;
-            if self.names.iter().map(|names| names.bytes.len()).sum::<usize>() >= NAMES_PER_BLOCK {
+            if self.names.iter().map(|names| names.bytes.len()).sum::<usize>()
+                >= self.block_size * NAMES_PER_EVENT
+            {
                 self.flush_block()?;
             }
         }

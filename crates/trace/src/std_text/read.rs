@@ -78,6 +78,11 @@ impl<R: Read> Reader<R> {
         Ok(true)
     }
 
+    /// The names of an earlier reading of the same trace, which keep their ids. To be called before the first block.
+    pub fn know(&mut self, names: Names) {
+        self.parser.names = names;
+    }
+
     /// The names met so far.
     pub fn names(&self) -> &Names {
         &self.parser.names

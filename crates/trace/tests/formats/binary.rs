@@ -3,7 +3,8 @@
 use std::io::Cursor;
 
 use atomvet_trace::{
-    Error, ErrorKind, Event, LockId, Mode, Names, Op, Place, RegionId, SiteId, ThreadId, VarId, binary,
+    Error, ErrorKind, Event, Format, Input, LockId, Mode, Names, Op, Place, RegionId, SiteId, ThreadId,
+    VarId, binary,
 };
 
 use crate::common::{Random, all_names, one_of_each, random_trace, read, read_whole, to_binary, to_text};
@@ -69,6 +70,34 @@ fn names_in_great_number_go_into_blocks_of_their_own() {
     let (read_names, read_events) = read_whole(to_binary(&names, &events));
     assert_eq!(read_events, events);
     assert_eq!(all_names(&read_names), all_names(&names));
+}
+
+#[test]
+fn a_second_reading_may_know_the_names() {
+    for seed in 1..20 {
+        let mut random = Random(seed * 0x9e37_79b9);
+        let count = random.below(3000);
+        let (names, events) = random_trace(&mut random, count);
+        // Whatever is read so has its names in several blocks.
+        let mut parts = binary::Writer::with_block_size(Vec::new(), 100).expect("memory takes it");
+        let mut text =
+            Input::from_reader("trace", Box::new(Cursor::new(to_text(&names, &events)))).expect("a text");
+        let mut block = Vec::new();
+        while text.next_block(&mut block).expect("a text") {
+            parts.write(text.names(), &block).expect("memory takes it");
+        }
+        for bytes in [parts.finish().expect("memory takes it"), to_text(&names, &events)] {
+            let mut input = Input::from_reader("trace", Box::new(Cursor::new(bytes))).expect("a trace");
+            input.know(names.clone());
+            let mut again = Vec::new();
+            while input.next_block(&mut block).expect("a trace") {
+                assert!(block.len() <= 100 || input.format() == Format::Text);
+                again.extend_from_slice(&block);
+            }
+            assert_eq!(again, events);
+            assert_eq!(all_names(input.names()), all_names(&names));
+        }
+    }
 }
 
 #[test]
