@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 use crate::jni::{self, Env, Object};
 use crate::ring::Kind;
 use crate::shadow::{self, Access, Need};
-use crate::{names, natives, stream, thread, vm};
+use crate::{names, natives, stream, thread, under_way, vm};
 
 /// Whose calls count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -462,7 +462,7 @@ extern "system" fn permits(_: Env, _: Object, base: i64, number: i32) {
 /// Holds the stripe of a variable.
 #[unsafe(export_name = "Java_java_lang_AtomvetCalls_hold")]
 extern "system" fn hold(_: Env, _: Object, address: i64) -> i64 {
-    natives::hold(address)
+    under_way::hold(address)
 }
 
 /// Records an access, as far as it is not covered; an update always, because it is more than the read and the write that may be
@@ -479,6 +479,7 @@ extern "system" fn access(_: Env, _: Object, what: i32, address: i64, size: i32,
         return;
     }
     let stripe = shadow::stripe(address);
+    under_way::stop_others(thread, access, address);
     stripe.lock();
     if shadow::take_over(thread, access, address, size) != Need::None || !is_plain {
         stream::record(thread, kind, size as u8, address as u64, site as usize);
