@@ -17,7 +17,8 @@ use std::sync::OnceLock;
 
 use crate::jni::{self, Env, Object};
 use crate::ring::Kind;
-use crate::{atomics, names, natives, shadow, stream, thread, vm};
+use crate::shadow::{self, Access};
+use crate::{atomics, names, natives, stream, thread, under_way, vm};
 
 /// Whose calls count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -461,7 +462,7 @@ extern "system" fn permits(_: Env, _: Object, base: i64, number: i32) {
 /// Holds the stripe of a variable.
 #[unsafe(export_name = "Java_java_lang_AtomvetCalls_hold")]
 extern "system" fn hold(_: Env, _: Object, address: i64) -> i64 {
-    natives::hold(address)
+    under_way::hold(address)
 }
 
 /// Records an access, as far as that is needed.
@@ -474,6 +475,8 @@ extern "system" fn access(_: Env, _: Object, what: i32, address: i64, size: i32,
     if kind == Kind::Read && atomics::is_covered(thread, address, size) || !shadow::enter(thread) {
         return;
     }
+    let access = if kind == Kind::Read { Access::Read } else { Access::Write };
+    under_way::stop_others(thread, access, address);
     let stripe = shadow::stripe(address);
     stripe.lock();
     if atomics::take_over(thread, kind, address, size, place) {

@@ -25,4 +25,5 @@ mod names;
 mod natives;
 mod options;
 mod plan;
+mod under_way;
 mod vm;

@@ -1,10 +1,7 @@
 //! The native methods of the hook class: the way from there into the recorder. The JVM finds them by their names; to
 //! register them instead makes it say so on standard output.
 //!
-//! An access that is not covered holds its *stripe* from here until it is over (`accessed` of the hook class), so that the order
-//! of records is the order of accesses, whatever the two threads' speed. Only then can a record say what a
-//! read has read. Covered accesses hold nothing: should another thread's access come between the check and the access, an
-//! order from that one to this one is lost, but never one invented.
+//! An access that is not covered holds its *stripe* from here until it is over, see `under_way.rs`.
 
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -16,7 +13,7 @@ use crate::ring::{Block, Kind, LOW};
 use crate::shadow::{self, Access};
 use crate::thread::{self, Bare, Frame, Heritage, Thread};
 use crate::{blocks, names, plan, process, stream, sys, vm};
-use crate::{handover, late, planes};
+use crate::{handover, late, planes, under_way};
 
 /// How many sites there can be: what the rewriter can number.
 const MOST_SITES: usize = 1 << 30;
@@ -35,7 +32,7 @@ pub(crate) fn reserve() -> bool {
     let (words, owners) = (sys::reserve(MOST_SITES * size_of::<i64>()), sys::reserve(OWNERS_BYTES));
     SITE_WORDS.store(words.cast(), Ordering::Release);
     OWNERS.store(owners, Ordering::Release);
-    !words.is_null() && !owners.is_null()
+    !words.is_null() && !owners.is_null() && under_way::reserve()
 }
 
 /// Sets the word of a site before anybody reaches it. False if there are too many.
@@ -47,44 +44,6 @@ pub(crate) fn set_site(site: u32, word: i64) -> bool {
     // SAFETY: inside the reserved memory.
     unsafe { words.add(site as usize).write_volatile(word) };
     true
-}
-
-/// A lock that is held across an access.
-#[repr(align(64))]
-struct Stripe(AtomicU32);
-
-/// Few enough to stay in a cache, of which they take a line each; two threads need the same one at the same time too rarely
-/// to matter.
-const STRIPES: usize = 1024;
-/// All bytes of a word of the filter have the same one.
-const STRIPE_SHIFT: usize = 4;
-static STRIPE_LOCKS: [Stripe; STRIPES] = [const { Stripe(AtomicU32::new(0)) }; STRIPES];
-
-impl Stripe {
-    /// Takes it. Who holds it may be stuck, loading the class of the field it accesses: then false, after a while.
-    #[inline]
-    fn take(&self) -> bool {
-        let free = || self.0.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
-        free() || self.wait(free)
-    }
-
-    #[cold]
-    fn wait(&self, free: impl Fn() -> bool) -> bool {
-        const SPINS: u32 = 200;
-        const PAUSES: u32 = 2_000;
-        const NAPS: u32 = 2_000;
-        for tries in 0..SPINS + PAUSES + NAPS {
-            match tries {
-                0..SPINS => core::hint::spin_loop(),
-                SPINS..PAUSES => sys::pause(),
-                _ => sys::sleep(50),
-            }
-            if free() {
-                return true;
-            }
-        }
-        false
-    }
 }
 
 /// What the hook class has to know of the recorder, to do without it what can be done so.
@@ -129,15 +88,17 @@ extern "system" fn constant(_: Env, _: Object, which: i32) -> i64 {
         50 => thread::BARE,
         51 => offset_of!(Thread, seen),
         52 => offset_of!(Thread, unmarked_count),
-        60 => &raw const STRIPE_LOCKS as usize,
-        61 => STRIPES - 1,
+        60 => under_way::stripes().0,
+        61 => under_way::stripes().1,
         62 => thread::STEP as usize,
         63 => shadow::QUIET as usize,
         64 => shadow::LATE_READ as usize,
         65 => shadow::LATE_WRITE as usize,
         66 => shadow::KEPT_BY_LATE[0] as usize,
         67 => shadow::KEPT_BY_LATE[1] as usize,
-        68 => STRIPE_SHIFT,
+        68 => under_way::STRIPE_SHIFT,
+        69 => under_way::cells().0,
+        70 => under_way::cells().1,
         _ => 0,
     }) as i64
 }
@@ -197,6 +158,7 @@ extern "system" fn attach(env: Env, _: Object, number: i64, name: Object) -> i64
                 name_thread(env, thread.serial, name);
             }
             with_threads(|threads| threads.serials.insert(number, thread.serial));
+            under_way::begins(thread, number);
             &raw mut *thread as i64
         }
         None => 0,
@@ -259,21 +221,16 @@ extern "system" fn access(
     if bytes == 0 {
         return 0;
     }
-    let held = hold(address);
+    let held = under_way::hold(address);
     let size = bytes.count_ones() as usize;
     let access = if writes != 0 { Access::Write } else { Access::Read };
     if let Some(thread) = thread::current()
         && !shadow::is_covered(thread, access, address as usize, size)
     {
+        under_way::stop_others(thread, access, address as usize);
         shadow::uncovered(access, address as usize, size, site as usize);
     }
     held
-}
-
-/// Holds the stripe of an address; 0 if it cannot be had.
-pub(crate) fn hold(address: i64) -> i64 {
-    let stripe = &STRIPE_LOCKS[(address as usize >> STRIPE_SHIFT) % STRIPES];
-    if stripe.take() { &raw const stripe.0 as i64 } else { 0 }
 }
 
 /// Blocks that were entered since the recorder was last told: their sites are at `memory`.

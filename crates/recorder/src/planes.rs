@@ -6,7 +6,7 @@
 
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use crate::shadow::Access;
+use crate::shadow::{self, Access};
 use crate::sys;
 use crate::thread::Thread;
 
@@ -162,6 +162,29 @@ pub(crate) fn summary_of_others(thread: &Thread, address: usize) -> u8 {
     let known = summary_of_all(address);
     let group = thread.index as usize % PLANES;
     if MEMBERS[group].load(Ordering::Relaxed) == 1 { known & !(0x11 << group) } else { known }
+}
+
+/// The words of other threads that an access takes something from, or has to share: those that may be quiet and must not
+/// stay so.
+pub fn words_in_the_way(
+    thread: &Thread,
+    access: Access,
+    address: usize,
+) -> impl Iterator<Item = &'static AtomicU64> {
+    let known = summary_of_others(thread, address);
+    let own_group = thread.index as usize % PLANES;
+    let planes = (0..PLANES).flat_map(move |group| {
+        let is_known = |bit: u8| known & bit << group != 0;
+        let heeds_reads = access == Access::Write || group == own_group;
+        let reads = (heeds_reads && is_known(0x10)).then(|| plane(group));
+        reads.into_iter().chain(is_known(1).then(|| plane_of_writes(group)))
+    });
+    // SAFETY: reserved planes.
+    let words = planes.map(move |plane| unsafe { word(plane, address) });
+    words.filter(|word| {
+        let word = word.load(Ordering::Relaxed);
+        word & shadow::QUIET != 0 && !thread.owns(word)
+    })
 }
 
 /// Before the thread's own word is first written to.

@@ -333,9 +333,8 @@ pub(crate) fn hand_over(thread: &Thread, access: Access, address: usize, size: u
     }
     for word in words() {
         // Nobody may believe to be alone here.
-        let there = word.load(Ordering::Relaxed);
-        if there & (QUIET | bytes) != 0 {
-            word.store(there & !(QUIET | bytes), Ordering::Relaxed);
+        if word.load(Ordering::Relaxed) & (QUIET | bytes) != 0 {
+            word.fetch_and(!(QUIET | bytes), Ordering::Relaxed);
         }
     }
     true

@@ -435,7 +435,7 @@ public final class AtomvetCalls {
             }
         } else if (call.action != UPDATE_BY && call.action != UPDATE_KEY_BY) {
             if (!AtomvetHooks.tryHold(t, address)) {
-                t.holding = hold(address);
+                AtomvetHooks.holds(t, hold(address));
             }
         }
     }

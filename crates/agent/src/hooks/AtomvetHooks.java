@@ -70,6 +70,10 @@ public final class AtomvetHooks {
     private static final long LATE_WRITE = constant(65);
     private static final long KEPT_OF_EARLIER = constant(66);
     private static final long KEPT_OF_THIS = constant(67);
+    private static final long CELLS = constant(69);
+    private static final long CELLS_MASK = constant(70);
+    private static final int CELL_SHIFT = 6;
+    private static final long CELL_PLACE = 8;
 
     static final long TID = U.objectFieldOffset(Thread.class, "tid");
 
@@ -91,8 +95,8 @@ public final class AtomvetHooks {
         /** Blocks that are open, and how many of them the recorder knows. */
         int depth;
         int known;
-        /** The stripe that an access under way holds. */
-        long holding;
+        /** What it is accessing: see under_way.rs. */
+        final long cell;
         boolean busy;
         /** Monitors that are held, and calls that are watched; the base, or 0 where it is not recorded. */
         int held;
@@ -117,6 +121,7 @@ public final class AtomvetHooks {
             this.tag = tag;
             this.recorder = recorder;
             this.blocks = blocksOf(recorder);
+            this.cell = cell(thread);
         }
     }
 
@@ -534,32 +539,36 @@ public final class AtomvetHooks {
     }
 
     /**
-     * An access that is late where its word is quiet, as in accesses! of crates/runtime/src/hooks.rs; false if it is none. It holds
-     * its stripe like all that are not covered, so that nobody can speak of it before it is made.
+     * An access that is late where its word is quiet, as in accesses! of crates/runtime/src/hooks.rs; false if it is none. Nobody can
+     * speak of it before it is made, because it is under way from here on: see under_way.rs.
      */
     private static boolean isLate(T t, long where, long address, int bytes, int site, int writes) {
         long recorder = t.recorder;
-        long birth = U.getLong(recorder + BIRTH);
         long word = U.getLong(where);
-        if (word - birth >>> INDEX_SHIFT != 0 || (word & QUIET) == 0 || t.busy) {
+        if (word - U.getLong(recorder + BIRTH) >>> INDEX_SHIFT != 0 || (word & QUIET) == 0 || t.busy) {
             return false;
         }
         finish(t);
         if (t.depth != t.known && !enterAll(t)) {
             return false;
         }
-        if (!tryHold(t, address)) {
-            return false;
+        long key = U.getLong(recorder + KEY);
+        long accessed = (long) bytes << (address & GRANULE - 1);
+        long kept = word & KEPT_OF_THIS;
+        if (word - key >>> INDEX_SHIFT != 0) {
+            // What is on record of an earlier period is not to be forgotten, which takes more than this.
+            if ((word & LATE_READ) == 0 && (word & KEPT_OF_THIS & ~KEPT_OF_EARLIER & ~accessed) != 0) {
+                return false;
+            }
+            kept = word & KEPT_OF_EARLIER;
         }
-        word = U.getLong(where);
-        if (word - birth >>> INDEX_SHIFT != 0 || (word & QUIET) == 0) {
+        U.putInt(t.cell + CELL_PLACE, (int) (address >>> STRIPE_SHIFT) | 1 << 31);
+        U.putLong(t.cell, t.cell + CELL_PLACE);
+        long late = writes == 0 ? LATE_READ : LATE_WRITE;
+        if (!U.compareAndSetLong(null, where, word, key | late | kept | accessed)) {
             finish(t);
             return false;
         }
-        long key = U.getLong(recorder + KEY);
-        long kept = word & (word - key >>> INDEX_SHIFT == 0 ? KEPT_OF_THIS : KEPT_OF_EARLIER);
-        long late = writes == 0 ? LATE_READ : LATE_WRITE;
-        U.putLong(where, key | late | kept | (long) bytes << (address & GRANULE - 1));
         long recent = recorder + RECENT + ((address >>> 3 & RECENT_MASK) << 4);
         U.putLong(recent, address & -8);
         U.putLong(recent + 8, site);
@@ -576,14 +585,18 @@ public final class AtomvetHooks {
         return true;
     }
 
-    /** Holds the stripe of an address until the access is over, as hold() of natives.rs; false if another thread has it. */
+    /** Holds the stripe of an address until the access is over, as hold() of under_way.rs; false if another thread has it. */
     static boolean tryHold(T t, long address) {
         long stripe = STRIPES + ((address >>> STRIPE_SHIFT & STRIPES_MASK) << 6);
         if (!U.compareAndSetInt(null, stripe, 0, 1)) {
             return false;
         }
-        t.holding = stripe;
+        holds(t, stripe);
         return true;
+    }
+
+    static void holds(T t, long stripe) {
+        U.putLong(t.cell, stripe);
     }
 
     /** Tells the recorder of blocks that were entered, as enter() of blocks.rs; false if it has to do it itself. */
@@ -628,36 +641,34 @@ public final class AtomvetHooks {
         int from = Math.min(t.known, DEPTH);
         int to = Math.min(t.depth, DEPTH);
         t.known = t.depth;
-        t.holding = access(address, bytes, site, writes, t.blocks, from, to);
+        holds(t, access(address, bytes, site, writes, t.blocks, from, to));
     }
 
-    /** After an access. */
+    /** After an access. It is repeated at every one, so it calls nothing. */
     @ForceInline
     public static void accessed() {
         if (EMPTY) {
             nothing(0);
-            return;
-        }
-        T t = THREADS[(int) U.getLong(Thread.currentThread(), TID) & THREADS.length - 1];
-        if (t != null && t.holding != 0) {
-            finish();
+        } else {
+            finish(cell(Thread.currentThread()));
         }
     }
 
-    @DontInline
-    private static void finish() {
-        T t = t();
-        if (t != null) {
-            finish(t);
-        }
+    private static long cell(Thread thread) {
+        return CELLS + ((U.getLong(thread, TID) & CELLS_MASK) << CELL_SHIFT);
     }
 
     /** The access under way is over, or threw. */
     static void finish(T t) {
-        long stripe = t.holding;
-        if (stripe != 0) {
-            t.holding = 0;
-            U.putIntRelease(null, stripe, 0);
+        finish(t.cell);
+    }
+
+    @ForceInline
+    private static void finish(long cell) {
+        long end = U.getLong(cell);
+        if (end != 0) {
+            U.putIntRelease(null, end, 0);
+            U.putLong(cell, 0L);
         }
     }
 
@@ -716,9 +727,7 @@ public final class AtomvetHooks {
             }
         }
         t.depth = depth;
-        if (t.holding != 0) {
-            finish(t);
-        }
+        finish(t);
         if (depth < t.known) {
             leaveTo(t, depth);
         }
@@ -823,9 +832,7 @@ public final class AtomvetHooks {
     }
 
     private static void hold(T t, Object o, boolean block, int site) {
-        if (t.holding != 0) {
-            finish(t);
-        }
+        finish(t);
         int held = t.held;
         if (held == t.monitors.length) {
             t.monitors = java.util.Arrays.copyOf(t.monitors, 2 * held);
@@ -863,9 +870,7 @@ public final class AtomvetHooks {
     }
 
     private static void letGo(T t, int site) {
-        if (t.holding != 0) {
-            finish(t);
-        }
+        finish(t);
         int held = t.held - 1;
         long base = t.monitorBases[held];
         boolean block = t.monitorBlocks[held];
