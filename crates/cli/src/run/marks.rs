@@ -1,12 +1,13 @@
-//! Marks: what stands in the events for locks that a thread gave back without a record (`crates/recorder/src/handover.rs`).
+//! Marks: what stands in the events for locks that a thread gave back, and atomics that it accessed, without a record
+//! (`crates/recorder/src/{handover,atomics}.rs`).
 //!
-//! A mark is for a period of a thread, `index in the filter << 32 | when`, and a variable that is written there. Who takes such a lock
+//! A mark is for a period of a thread, `index in the filter << 32 | when`, and a variable that is written there. Who comes after it
 //! reads the variable of the first mark for its period or a later one. So many are kept per index; who asks for an older
 //! one is told that it is forgotten, never given a later one.
 
 use std::collections::VecDeque;
 
-use atomvet_trace::VarId;
+use atomvet_trace::{ThreadId, VarId};
 use rustc_hash::FxHashMap;
 
 /// How many are kept per index.
@@ -20,32 +21,56 @@ pub(crate) struct Marks {
 
 #[derive(Default)]
 struct OfIndex {
-    /// For which periods, which only grow, and what was written then.
-    kept: VecDeque<(u64, VarId)>,
+    /// Their periods only grow.
+    kept: VecDeque<Mark>,
     /// The last period of those that were forgotten.
     forgotten: u64,
 }
 
+struct Mark {
+    period: u64,
+    /// What was written there, by whom, and whether anybody has read it.
+    variable: VarId,
+    by: ThreadId,
+    is_read: bool,
+}
+
+/// What a new mark may write to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Room {
+    /// Nothing yet.
+    None,
+    /// The variable of a mark that is forgotten for it, which nobody else has used.
+    Own(VarId),
+    /// The same, but others have.
+    Used(VarId),
+}
+
 impl Marks {
-    /// Makes a mark, unless there is one for that period or a later one. `new` is asked for its variable, given that of a mark that is
-    /// forgotten for it.
-    pub(crate) fn make(&mut self, period: u64, new: impl FnOnce(Option<VarId>) -> VarId) {
+    /// Makes a mark of a thread, unless there is one for that period or a later one. `new` is asked for its variable.
+    pub(crate) fn make(&mut self, period: u64, by: ThreadId, new: impl FnOnce(Room) -> VarId) {
         let marks = self.of_index.entry(period >> 32).or_default();
-        if marks.kept.back().is_some_and(|last| last.0 >= period) {
+        if marks.kept.back().is_some_and(|last| last.period >= period) {
             return;
         }
-        let oldest = if marks.kept.len() > MOST { marks.kept.pop_front() } else { None };
-        if let Some((period, _)) = oldest {
-            marks.forgotten = period;
+        let mut room = Room::None;
+        if marks.kept.len() > MOST
+            && let Some(oldest) = marks.kept.pop_front()
+        {
+            marks.forgotten = oldest.period;
+            let is_own = oldest.by == by && !oldest.is_read;
+            room = if is_own { Room::Own(oldest.variable) } else { Room::Used(oldest.variable) };
         }
-        marks.kept.push_back((period, new(oldest.map(|(_, variable)| variable))));
+        marks.kept.push_back(Mark { period, variable: new(room), by, is_read: false });
     }
 
-    /// The variable of the first mark for a period or a later one; nothing if that is forgotten.
-    pub(crate) fn first_since(&self, period: u64) -> Option<VarId> {
-        let marks = self.of_index.get(&(period >> 32)).filter(|marks| period > marks.forgotten)?;
-        let at = marks.kept.partition_point(|mark| mark.0 < period);
-        marks.kept.get(at).map(|mark| mark.1)
+    /// The variable of the first mark for a period or a later one, to be read; nothing if that is forgotten.
+    pub(crate) fn first_since(&mut self, period: u64) -> Option<VarId> {
+        let marks = self.of_index.get_mut(&(period >> 32)).filter(|marks| period > marks.forgotten)?;
+        let at = marks.kept.partition_point(|mark| mark.period < period);
+        let mark = marks.kept.get_mut(at)?;
+        mark.is_read = true;
+        Some(mark.variable)
     }
 }
 
@@ -57,8 +82,8 @@ mod tests {
     fn the_first_mark_that_is_late_enough_counts() {
         let mut marks = Marks::default();
         for (variable, period) in [(0, 3), (1, 7), (2, 5), (3, 7), (4, 9), (5, 1 << 32 | 4)] {
-            marks.make(period, |oldest| {
-                assert_eq!(oldest, None);
+            marks.make(period, ThreadId(0), |room| {
+                assert_eq!(room, Room::None);
                 VarId(variable)
             });
         }
@@ -69,14 +94,25 @@ mod tests {
     #[test]
     fn what_is_forgotten_is_not_taken_for_a_later_one() {
         let mut marks = Marks::default();
-        let mut reused = 0;
+        let mut reused = Vec::new();
         for period in 1..=MOST as u64 + 11 {
-            marks.make(period, |oldest| {
-                reused += usize::from(oldest.is_some());
-                oldest.unwrap_or(VarId(period as u32))
+            // The index has another thread in the end; the second mark is read.
+            let by = ThreadId(u32::from(period > MOST as u64 + 6));
+            marks.make(period, by, |room| match room {
+                Room::None => VarId(period as u32),
+                Room::Own(variable) | Room::Used(variable) => {
+                    reused.push(room);
+                    variable
+                }
             });
+            if period == 2 {
+                assert_eq!(marks.first_since(2), Some(VarId(2)));
+            }
         }
-        assert_eq!(reused, 10);
+        let own = |number| Room::Own(VarId(number));
+        let used = |number| Room::Used(VarId(number));
+        assert_eq!(reused[..4], [own(1), used(2), own(3), own(4)]);
+        assert_eq!(reused[4..], [own(5), used(6), used(7), used(8), used(9), used(10)]);
         assert_eq!(marks.first_since(10), None);
         assert_eq!(marks.first_since(11), Some(VarId(11)));
     }

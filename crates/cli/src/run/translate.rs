@@ -24,7 +24,7 @@ use atomvet_trace::{
 };
 use rustc_hash::FxHashMap;
 
-use super::marks::Marks;
+use super::marks::{Marks, Room};
 use super::ring::{Record, flavour};
 use super::symbols::{Meaning, Owner, is_outlined};
 use super::variables::Variables;
@@ -661,17 +661,21 @@ impl Translator {
 
     fn mark(&mut self, period: u64, thread: ThreadId, events: &mut Vec<Event>) {
         let (variables, names, not_data) = (&mut self.variables, &mut self.names, &mut self.not_data);
-        self.marks.make(period, |oldest| {
-            if let Some(variable) = oldest {
-                events.push(Event { thread, op: Op::Alloc(variable), site: SiteId::NONE });
-            }
-            let variable = oldest.unwrap_or_else(|| {
-                let variable = variables.artificial();
-                let name = format!("locks and atomics of {} ({})", names.threads.get(thread), variable.0);
-                names.variables.append(&name);
-                not_data.push(false);
-                variable
-            });
+        self.marks.make(period, thread, |room| {
+            let variable = match room {
+                Room::Own(variable) => variable,
+                Room::Used(variable) => {
+                    events.push(Event { thread, op: Op::Alloc(variable), site: SiteId::NONE });
+                    variable
+                }
+                Room::None => {
+                    let variable = variables.artificial();
+                    let name = format!("locks and atomics of {} ({})", names.threads.get(thread), variable.0);
+                    names.variables.append(&name);
+                    not_data.push(false);
+                    variable
+                }
+            };
             events.push(Event { thread, op: Op::Write(variable), site: SiteId::NONE });
             variable
         });
