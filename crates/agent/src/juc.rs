@@ -17,8 +17,7 @@ use std::sync::OnceLock;
 
 use crate::jni::{self, Env, Object};
 use crate::ring::Kind;
-use crate::shadow::{self, Access};
-use crate::{atomics, names, natives, stream, thread, under_way, vm};
+use crate::{names, natives, stream, thread, under_way, vm};
 
 /// Whose calls count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -468,22 +467,9 @@ extern "system" fn hold(_: Env, _: Object, address: i64) -> i64 {
 /// Records an access, as far as that is needed.
 #[unsafe(export_name = "Java_java_lang_AtomvetCalls_access")]
 extern "system" fn access(_: Env, _: Object, what: i32, address: i64, size: i32, site: i32) {
-    let Some(&kind) = KINDS.get(what as usize) else { return };
-    let Some(thread) = thread::current() else { return };
-    let (address, size, place) = (address as usize, size as usize, site as usize);
-    thread.seen += 1;
-    if kind == Kind::Read && atomics::is_covered(thread, address, size) || !shadow::enter(thread) {
-        return;
+    if let Some(&kind) = KINDS.get(what as usize) {
+        natives::access_atomic(kind, address as usize, size as usize, site as usize);
     }
-    let access = if kind == Kind::Read { Access::Read } else { Access::Write };
-    under_way::stop_others(thread, access, address);
-    let stripe = shadow::stripe(address);
-    stripe.lock();
-    if atomics::take_over(thread, kind, address, size, place) {
-        stream::record(thread, kind, size as u8, address as u64, place);
-    }
-    stripe.unlock();
-    thread.busy = 0;
 }
 
 /// A number for the entries of a map with this key, as for a class.

@@ -12,8 +12,7 @@ use crate::jni::{self, Env, Object};
 use crate::ring::{Block, Kind, LOW};
 use crate::shadow::{self, Access};
 use crate::thread::{self, Bare, Frame, Heritage, Thread};
-use crate::{blocks, names, plan, process, stream, sys, vm};
-use crate::{handover, late, planes, under_way};
+use crate::{atomics, blocks, handover, late, names, plan, planes, process, stream, sys, under_way, vm};
 
 /// How many sites there can be: what the rewriter can number.
 const MOST_SITES: usize = 1 << 30;
@@ -204,6 +203,10 @@ extern "system" fn count_unfollowed(_: Env, _: Object) {
     }
 }
 
+/// What an access is, in the numbers of the hook class: a read or a write, and whether to a volatile field.
+const WRITES: i32 = 1;
+const VOLATILE: i32 = 2;
+
 /// An access that is not covered, about to be made, in blocks of which some are news. Gives the stripe that it holds.
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_access")]
 extern "system" fn access(
@@ -212,7 +215,7 @@ extern "system" fn access(
     address: i64,
     bytes: i32,
     site: i32,
-    writes: i32,
+    what: i32,
     blocks: i64,
     from: i32,
     to: i32,
@@ -222,15 +225,36 @@ extern "system" fn access(
         return 0;
     }
     let held = under_way::hold(address);
-    let size = bytes.count_ones() as usize;
-    let access = if writes != 0 { Access::Write } else { Access::Read };
-    if let Some(thread) = thread::current()
-        && !shadow::is_covered(thread, access, address as usize, size)
+    let (address, size, place) = (address as usize, bytes.count_ones() as usize, site as usize);
+    let access = if what & WRITES != 0 { Access::Write } else { Access::Read };
+    if what & VOLATILE != 0 {
+        let kind = if access == Access::Write { Kind::Write } else { Kind::Read };
+        access_atomic(kind, address, size, place);
+    } else if let Some(thread) = thread::current()
+        && !shadow::is_covered(thread, access, address, size)
     {
-        under_way::stop_others(thread, access, address as usize);
-        shadow::uncovered(access, address as usize, size, site as usize);
+        under_way::stop_others(thread, access, address);
+        shadow::uncovered(access, address, size, place);
     }
     held
+}
+
+/// Records an access to a volatile field or an atomic object, as far as that is needed. The thread holds its stripe.
+pub(crate) fn access_atomic(kind: Kind, address: usize, size: usize, place: usize) {
+    let Some(thread) = thread::current() else { return };
+    thread.seen += 1;
+    if kind == Kind::Read && atomics::is_covered(thread, address, size) || !shadow::enter(thread) {
+        return;
+    }
+    let access = if kind == Kind::Read { Access::Read } else { Access::Write };
+    under_way::stop_others(thread, access, address);
+    let stripe = shadow::stripe(address);
+    stripe.lock();
+    if atomics::take_over(thread, kind, address, size, place) {
+        stream::record(thread, kind, size as u8, address as u64, place);
+    }
+    stripe.unlock();
+    thread.busy = 0;
 }
 
 /// Blocks that were entered since the recorder was last told: their sites are at `memory`.

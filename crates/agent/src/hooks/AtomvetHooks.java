@@ -198,7 +198,11 @@ public final class AtomvetHooks {
     }
 
     // Accesses. A site's word: 0 until it is known, negative if there is nothing to do there, else for a static field
-    // its address, for others the displacement (24 bits), where the object's number is (16 bits), and the bytes (8 bits).
+    // its address, for others the displacement (24 bits), where the object's number is (16 bits), and the bytes (8 bits). A bit
+    // above that says that the field is volatile.
+
+    static final long VOLATILE_FIELD = 1L << 48;
+    static final long VOLATILE_STATIC = 1L << 62;
 
     static long site(int site) {
         return U.getLong(SITES + ((long) site << 3));
@@ -257,7 +261,12 @@ public final class AtomvetHooks {
         long base = base(o, site);
         if (base != 0) {
             long place = site(site);
-            readAt(base + (place & 0xffffff), (int) (place >>> 40), site);
+            long address = base + (place & 0xffffff);
+            if ((place & VOLATILE_FIELD) != 0) {
+                accessVolatile(address, (int) (place >>> 40 & 0xff), site, 0);
+            } else {
+                readAt(address, (int) (place >>> 40), site);
+            }
         }
     }
 
@@ -269,7 +278,12 @@ public final class AtomvetHooks {
                 AtomvetObjects.publish(value);
             }
             long place = site(site);
-            writeAt(base + (place & 0xffffff), (int) (place >>> 40), site);
+            long address = base + (place & 0xffffff);
+            if ((place & VOLATILE_FIELD) != 0) {
+                accessVolatile(address, (int) (place >>> 40 & 0xff), site, WRITE);
+            } else {
+                writeAt(address, (int) (place >>> 40), site);
+            }
         }
     }
 
@@ -338,7 +352,9 @@ public final class AtomvetHooks {
         if (address == 0) {
             address = AtomvetObjects.resolveStatic(site);
         }
-        if (address > 0) {
+        if (address >= VOLATILE_STATIC) {
+            accessVolatile(address - VOLATILE_STATIC, 0xff, site, 0);
+        } else if (address > 0) {
             readAt(address, 0xff, site);
         }
     }
@@ -349,7 +365,9 @@ public final class AtomvetHooks {
         if (address == 0) {
             address = AtomvetObjects.resolveStatic(site);
         }
-        if (address > 0) {
+        if (address >= VOLATILE_STATIC) {
+            accessVolatile(address - VOLATILE_STATIC, 0xff, site, WRITE);
+        } else if (address > 0) {
             writeAt(address, 0xff, site);
         }
     }
@@ -524,6 +542,19 @@ public final class AtomvetHooks {
         }
     }
 
+    /** No lock has to protect a volatile field: nothing but the accesses tells their order. See crates/recorder/src/atomics.rs. */
+    @DontInline
+    private static void accessVolatile(long address, int bytes, int site, int writes) {
+        T t = t();
+        if (t != null) {
+            begin(t, address, bytes, site, writes | VOLATILE);
+        }
+    }
+
+    /** What an access is: see access() of natives.rs. */
+    private static final int WRITE = 1;
+    private static final int VOLATILE = 2;
+
     /** Where the filter has this thread's word for an address. */
     private static long word(T t, long plane, int shift, long address) {
         long place = address & -GRANULE;
@@ -633,7 +664,7 @@ public final class AtomvetHooks {
     }
 
     @DontInline
-    private static void begin(T t, long address, int bytes, int site, int writes) {
+    private static void begin(T t, long address, int bytes, int site, int what) {
         if (t.busy) {
             return;
         }
@@ -641,7 +672,7 @@ public final class AtomvetHooks {
         int from = Math.min(t.known, DEPTH);
         int to = Math.min(t.depth, DEPTH);
         t.known = t.depth;
-        holds(t, access(address, bytes, site, writes, t.blocks, from, to));
+        holds(t, access(address, bytes, site, what, t.blocks, from, to));
     }
 
     /** After an access. It is repeated at every one, so it calls nothing. */
@@ -1074,7 +1105,7 @@ public final class AtomvetHooks {
     private static native void countVirtual();
     static native void countUnfollowed();
     private static native long access(
-        long address, int bytes, int site, int writes, long blocks, int from, int to);
+        long address, int bytes, int site, int what, long blocks, int from, int to);
     private static native void tell(long blocks, int from, int to);
     private static native void leave(int depth);
     private static native void synchronise(int what, long base, int site);

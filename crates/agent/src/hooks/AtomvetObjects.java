@@ -442,7 +442,8 @@ final class AtomvetObjects {
                         return setSite(site, -1);
                     }
                     AtomvetHooks.named(about.number, displacement, field[1], 0);
-                    return setSite(site, displacement | where << 24 | (long) bytes(field[2]) << 40);
+                    long isVolatile = (modifiers & 0x40) != 0 ? AtomvetHooks.VOLATILE_FIELD : 0;
+                    return setSite(site, displacement | where << 24 | (long) bytes(field[2]) << 40 | isVolatile);
                 }
             }
         }
@@ -487,7 +488,8 @@ final class AtomvetObjects {
                     long base = share(t, about.type);
                     long displacement = 16 + 8L * (i / 3);
                     AtomvetHooks.named(about.number, displacement, field[1], 1);
-                    return setSite(site, base + displacement);
+                    long isVolatile = (modifiers & 0x40) != 0 ? AtomvetHooks.VOLATILE_STATIC : 0;
+                    return setSite(site, base + displacement | isVolatile);
                 }
             }
         }
