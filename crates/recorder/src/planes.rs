@@ -214,18 +214,17 @@ pub fn forget(address: usize, bytes: usize) -> bool {
     clear(last_page, end);
     forget_accesses(first_page, last_page - first_page);
     forget_in(plane_of_locks(), first_page, last_page - first_page);
-    for number in 0..=READERS {
-        let words = &raw const *atomic_word(number, first_page);
-        sys::forget_pages(words as usize, last_page - first_page);
-    }
     // Nobody has looked.
     true
 }
 
-/// Nobody has accessed whole pages of memory. Who held the locks there, and what was done to atomics, is not forgotten.
+/// Nobody has accessed whole pages of memory. Who held the locks there is not forgotten.
 pub fn forget_accesses(address: usize, bytes: usize) {
     for plane in (0..PLANES).flat_map(|index| [plane(index), plane_of_writes(index)]) {
         forget_in(plane, address, bytes);
+    }
+    for number in 0..=READERS {
+        sys::forget_pages(&raw const *atomic_word(number, address) as usize, bytes);
     }
 }
 
