@@ -126,6 +126,11 @@ fn witnesses_hold(
     let requests: Vec<Request> = findings.iter().map(Request::from).collect();
     let (mut witnesses, mut clearer) = (Vec::new(), Vec::new());
     for (request, found) in requests.iter().zip(replay(config, events, &requests)) {
+        // What is passed over while nothing is looked for makes no difference but between ways that are as good.
+        let alone = replay(config, events, &[*request]).remove(0);
+        if alone.as_ref().map(costs) != found.as_ref().map(costs) {
+            return Err(format!("asked for alone, {request:?} has {alone:?} and not {found:?}"));
+        }
         let again = || replay(config, events, &[Request { block: None, ..*request }]).remove(0);
         let found = found.or_else(again).ok_or_else(|| format!("no witness for {request:?}"))?;
         let ends_late = found.witness.steps.last().is_none_or(|last| last.to > request.event);
@@ -157,6 +162,15 @@ fn witnesses_hold(
         }
     }
     Ok(())
+}
+
+/// How many steps between threads there are, and how many of these only synchronization orders.
+fn costs(explanation: &Explanation) -> [Option<(usize, usize)>; 2] {
+    let cost = |witness: &Witness| {
+        let between = witness.steps.iter().filter(|step| step.because.is_between_threads());
+        (between.clone().count(), between.filter(|step| !is_data(step.because)).count())
+    };
+    [Some(&explanation.witness), explanation.by_data.as_ref()].map(|witness| witness.map(cost))
 }
 
 fn is_data(because: Because) -> bool {

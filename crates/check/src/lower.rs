@@ -223,6 +223,16 @@ impl<R: Rules> Lowered<R> {
         &mut self.rules
     }
 
+    /// Whether something is to be done at a thread's next event, whatever that is.
+    pub(crate) fn is_due(&self, thread: ThreadId) -> bool {
+        self.threads.get(thread.index()).is_some_and(|thread| thread.due)
+    }
+
+    /// Forgets which blocks are open, for rules that follow but some of them: the ends of the others have no begins then.
+    pub(crate) fn forget_blocks(&mut self) {
+        self.threads.iter_mut().for_each(|thread| thread.open.clear());
+    }
+
     /// The rules, with what they have gathered.
     pub fn into_rules(self) -> R {
         self.rules

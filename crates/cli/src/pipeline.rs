@@ -170,7 +170,7 @@ pub(crate) fn run(
 }
 
 /// The same for a trace that was read before, whose names are lent to the reader: to gather them again would take as much
-/// memory once more. After an error they are gone.
+/// memory once more. After an error they are gone. Of the figures, only events are counted.
 pub(crate) fn run_again(
     source: &mut Source,
     reading: Reading<'_>,
@@ -231,6 +231,7 @@ fn read(
 ) -> Result<Pass, Error> {
     let mut progress = Progress::new(&source.given, source.length());
     let mut input = source.open()?;
+    let count = if known.is_some() { Counter::number } else { Counter::count };
     if let Some(names) = known {
         input.know(names);
     }
@@ -279,7 +280,7 @@ fn read(
             filter.apply(&mut batch.events, input.names());
         }
         batch.tallies.clear();
-        batch.tallies.extend(batch.events.chunks(SLICE).map(|events| counter.count(events)));
+        batch.tallies.extend(batch.events.chunks(SLICE).map(|events| count(&mut counter, events)));
         batch.objects.clear();
         if reading.objects == Told::Yes {
             let (first_variable, new) = objects.new_variables(input.names());

@@ -1,5 +1,6 @@
 //! What a trace consists of, counted once, behind the specification: the figures that say how
-//! much a verdict speaks of. Cost: one table lookup per event.
+//! much a verdict speaks of. Cost: one table lookup per event, and no jump that depends on what the event is: those come in no
+//! order that a branch predictor could learn.
 
 use atomvet_trace::{Event, Op};
 
@@ -23,39 +24,43 @@ pub(crate) struct Tally {
 pub(crate) struct Counter {
     /// What was counted so far.
     pub(crate) tally: Tally,
-    /// Per thread, how many blocks it is in; nothing before its first event.
-    depths: Vec<Option<u32>>,
+    /// Per thread, one more than how many blocks it is in; 0 before its first event.
+    depths: Vec<u32>,
 }
 
 impl Counter {
     /// Counts the next events, and tells the figures up to there.
     pub(crate) fn count(&mut self, events: &[Event]) -> Tally {
-        let tally = &mut self.tally;
-        tally.events += events.len() as u64;
+        let Counter { tally: so_far, depths } = self;
+        let mut tally = Tally { events: so_far.events + events.len() as u64, ..*so_far };
         for event in events {
-            if event.op == Op::Skip {
-                continue;
-            }
             let thread = event.thread.index();
-            if thread >= self.depths.len() {
-                self.depths.resize(thread + 1, None);
+            if thread >= depths.len() {
+                depths.resize(thread + 1, 0);
             }
-            let depth = self.depths[thread].get_or_insert_with(|| {
-                tally.threads += 1;
-                0
-            });
-            match event.op {
-                Op::Begin(_) => {
-                    tally.blocks += 1;
-                    tally.outermost_blocks += u64::from(*depth == 0);
-                    *depth += 1;
-                }
-                // Behind the discipline check an end always has a begin.
-                Op::End => *depth = depth.saturating_sub(1),
-                _ => tally.unary += u64::from(*depth == 0),
-            }
+            let depth = &mut depths[thread];
+            let is_event = !matches!(event.op, Op::Skip);
+            let begins = matches!(event.op, Op::Begin(_));
+            let ends = matches!(event.op, Op::End);
+            tally.threads += u64::from(is_event & (*depth == 0));
+            *depth = (*depth).max(u32::from(is_event));
+            let is_outside = *depth == 1;
+            tally.blocks += u64::from(begins);
+            tally.outermost_blocks += u64::from(begins & is_outside);
+            tally.unary += u64::from(is_event & !begins & !ends & is_outside);
+            // Behind the discipline check an end always has a begin.
+            *depth = *depth + u32::from(begins) - u32::from(ends & !is_outside);
         }
-        *tally
+        *so_far = tally;
+        tally
+    }
+}
+
+impl Counter {
+    /// Only numbers the next events, where an earlier pass has counted them.
+    pub(crate) fn number(&mut self, events: &[Event]) -> Tally {
+        self.tally.events += events.len() as u64;
+        self.tally
     }
 }
 

@@ -219,13 +219,14 @@ impl Stage {
                 self.open.resize(thread + 1, Open::default());
             }
             let open = &mut self.open[thread];
-            if let Op::Begin(region) = event.op {
-                if open.depth == 0 {
-                    let block = Block { begin: at, thread: event.thread, region, site: event.site };
-                    (open.outermost, open.number) = (Some(block), 0);
-                }
-                open.depth += 1;
+            if open.depth == 0
+                && let Op::Begin(region) = event.op
+            {
+                let block = Block { begin: at, thread: event.thread, region, site: event.site };
+                (open.outermost, open.number) = (Some(block), 0);
             }
+            // Begins and ends come in no order that a branch predictor could learn: they are counted without a jump.
+            open.depth += u32::from(matches!(event.op, Op::Begin(_)));
             if self.wanted.get(self.next) == Some(&at) {
                 self.scene.0.insert(at, (event, open.outermost));
                 self.scene.1.insert(at, open.before(self.scene.1.len()));
@@ -236,15 +237,13 @@ impl Stage {
                 Op::Release(lock, Mode::Exclusive) => open.held.retain(|held| *held != lock),
                 _ => {}
             }
-            if open.outermost.is_some() && event.op != Op::Skip {
+            if open.outermost.is_some() && !matches!(event.op, Op::Skip) {
                 open.last[open.number as usize % LAST] = Some((at, event));
                 open.number += 1;
             }
-            if event.op == Op::End {
-                open.depth = open.depth.saturating_sub(1);
-                if open.depth == 0 {
-                    (open.outermost, open.number) = (None, 0);
-                }
+            open.depth = open.depth.saturating_sub(u32::from(matches!(event.op, Op::End)));
+            if open.depth == 0 {
+                (open.outermost, open.number) = (None, 0);
             }
         }
     }

@@ -73,36 +73,76 @@ pub(crate) const OPERATIONS: [Operation; 24] = [
 
 /// The code of an operation and the index of its target. What the formats do not tell apart is
 /// made equal: a re-entrant acquire is an acquire. Nothing for what only checkers are given.
+///
+/// No jump depends on which of the common operations it is, as in [`decode`].
 #[inline]
 pub(crate) fn encode(op: Op) -> Option<(u8, u32)> {
-    let coded = match op {
-        Op::Begin(RegionId::NONE) => (BEGIN, 0),
-        Op::End => (END, 0),
-        Op::Read(x) => (2, x.0),
-        Op::Write(x) => (3, x.0),
-        Op::Update(x, UpdateKind::Other) => (4, x.0),
-        Op::Update(x, UpdateKind::Add) => (5, x.0),
-        Op::Update(x, UpdateKind::Or) => (6, x.0),
-        Op::Update(x, UpdateKind::And) => (7, x.0),
-        Op::Update(x, UpdateKind::Xor) => (8, x.0),
-        Op::Update(x, UpdateKind::Min) => (9, x.0),
-        Op::Update(x, UpdateKind::Max) => (10, x.0),
-        Op::Acquire(lock, Mode::Exclusive) | Op::Reacquire(lock, Mode::Exclusive) => (11, lock.0),
-        Op::Release(lock, Mode::Exclusive) | Op::Rerelease(lock, Mode::Exclusive) => (12, lock.0),
-        Op::Acquire(lock, Mode::Shared) | Op::Reacquire(lock, Mode::Shared) => (13, lock.0),
-        Op::Release(lock, Mode::Shared) | Op::Rerelease(lock, Mode::Shared) => (14, lock.0),
-        Op::Wait(lock) => (15, lock.0),
-        Op::Fork(thread) => (16, thread.0),
-        Op::Join(thread) => (17, thread.0),
-        Op::Barrier(barrier) => (18, barrier.0),
-        Op::Begin(region) => (BEGIN_LABELLED, region.0),
-        Op::Alloc(x) => (20, x.0),
-        Op::Free(x) => (21, x.0),
-        Op::Escape(x) => (22, x.0),
-        Op::Update(x, UpdateKind::Same) => (23, x.0),
-        Op::Local | Op::Skip => return None,
+    const SEVERAL: u8 = u8::MAX;
+    // Constants only: this becomes a table.
+    let code = match op {
+        Op::Begin(_) => BEGIN_LABELLED,
+        Op::End => END,
+        Op::Read(_) => 2,
+        Op::Write(_) => 3,
+        Op::Wait(_) => 15,
+        Op::Fork(_) => 16,
+        Op::Join(_) => 17,
+        Op::Barrier(_) => 18,
+        Op::Alloc(_) => 20,
+        Op::Free(_) => 21,
+        Op::Escape(_) => 22,
+        Op::Update(..) | Op::Acquire(..) | Op::Release(..) | Op::Reacquire(..) | Op::Rerelease(..) => SEVERAL,
+        Op::Local | Op::Skip => SEVERAL,
     };
-    Some(coded)
+    if code == SEVERAL {
+        return encode_several(op);
+    }
+    let target = target(op);
+    let is_nameless = (code == BEGIN_LABELLED) & (target == RegionId::NONE.0);
+    Some(if is_nameless { (BEGIN, 0) } else { (code, target) })
+}
+
+/// Operations with several codes, or none.
+fn encode_several(op: Op) -> Option<(u8, u32)> {
+    let code = match op {
+        Op::Update(_, UpdateKind::Other) => 4,
+        Op::Update(_, UpdateKind::Add) => 5,
+        Op::Update(_, UpdateKind::Or) => 6,
+        Op::Update(_, UpdateKind::And) => 7,
+        Op::Update(_, UpdateKind::Xor) => 8,
+        Op::Update(_, UpdateKind::Min) => 9,
+        Op::Update(_, UpdateKind::Max) => 10,
+        Op::Update(_, UpdateKind::Same) => 23,
+        Op::Acquire(_, Mode::Exclusive) | Op::Reacquire(_, Mode::Exclusive) => 11,
+        Op::Release(_, Mode::Exclusive) | Op::Rerelease(_, Mode::Exclusive) => 12,
+        Op::Acquire(_, Mode::Shared) | Op::Reacquire(_, Mode::Shared) => 13,
+        Op::Release(_, Mode::Shared) | Op::Rerelease(_, Mode::Shared) => 14,
+        _ => return None,
+    };
+    Some((code, target(op)))
+}
+
+/// The index of an operation's target; 0 if it has none.
+#[inline(always)]
+fn target(op: Op) -> u32 {
+    match op {
+        Op::Read(VarId(id))
+        | Op::Write(VarId(id))
+        | Op::Update(VarId(id), _)
+        | Op::Acquire(LockId(id), _)
+        | Op::Release(LockId(id), _)
+        | Op::Reacquire(LockId(id), _)
+        | Op::Rerelease(LockId(id), _)
+        | Op::Wait(LockId(id))
+        | Op::Fork(ThreadId(id))
+        | Op::Join(ThreadId(id))
+        | Op::Barrier(BarrierId(id))
+        | Op::Begin(RegionId(id))
+        | Op::Alloc(VarId(id))
+        | Op::Free(VarId(id))
+        | Op::Escape(VarId(id)) => id,
+        Op::End | Op::Local | Op::Skip => 0,
+    }
 }
 
 /// The name of an operation's target, if it has one.

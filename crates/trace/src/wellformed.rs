@@ -168,17 +168,14 @@ impl Wellformed {
         for (index, event) in block.iter_mut().enumerate() {
             let thread = event.thread.index();
             if self.calm.get(thread) == Some(&true) {
-                match event.op {
-                    Op::Read(_) | Op::Write(_) | Op::Update(..) => continue,
-                    Op::Begin(_) => {
-                        self.open_blocks[thread] += 1;
-                        continue;
-                    }
-                    Op::End if self.open_blocks[thread] > 0 => {
-                        self.open_blocks[thread] -= 1;
-                        continue;
-                    }
-                    _ => {}
+                // Which of these it is comes in no order that a branch predictor could learn: one path.
+                let is_plain =
+                    matches!(event.op, Op::Read(_) | Op::Write(_) | Op::Update(..) | Op::Begin(_) | Op::End);
+                let open = &mut self.open_blocks[thread];
+                let ends = u64::from(matches!(event.op, Op::End));
+                if is_plain & (ends <= *open) {
+                    *open = *open + u64::from(matches!(event.op, Op::Begin(_))) - ends;
+                    continue;
                 }
             }
             match self.step(first.0 + index as u64, *event) {

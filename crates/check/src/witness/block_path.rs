@@ -11,7 +11,7 @@
 //! of them. Searches of several blocks run side by side, one for each open block and event that is asked
 //! about.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 
 use atomvet_trace::{EventId, Mode, ThreadId, VarId};
 use rustc_hash::FxHashMap;
@@ -29,9 +29,11 @@ pub(super) struct BlockPaths {
     found: Vec<Option<Explanation>>,
     /// The requests of each block, by its begin.
     wanted: FxHashMap<EventId, Vec<usize>>,
+    /// Those begins, the next one last.
+    to_come: Vec<EventId>,
     sources: Sources<()>,
     active: Vec<Search>,
-    /// The begins of each thread's open blocks, outermost first.
+    /// The begins of each thread's open blocks, outermost first; not of those from before a search.
     open: Vec<Vec<EventId>>,
     /// Where the search for a way of the event at hand is left for all active searches.
     sources_here: Vec<Source<()>>,
@@ -77,7 +79,16 @@ impl BlockPaths {
             }
         }
         let last = requests.iter().map(|request| request.event).max();
-        BlockPaths { found: vec![None; requests.len()], last, requests, wanted, ..Default::default() }
+        let mut to_come: Vec<EventId> = wanted.keys().copied().collect();
+        to_come.sort_unstable_by_key(|&begin| Reverse(begin));
+        BlockPaths {
+            found: vec![None; requests.len()],
+            last,
+            requests,
+            wanted,
+            to_come,
+            ..Default::default()
+        }
     }
 
     pub(super) fn into_explanations(mut self) -> Vec<Option<Explanation>> {
@@ -90,7 +101,20 @@ impl BlockPaths {
         self.active.is_empty() && self.last <= Some(at)
     }
 
+    /// Whether nothing is looked for up to and with the event at this position. What accesses and blocks there were until then,
+    /// no search asks: all of a way comes after the begin of its block.
+    #[inline]
+    pub(super) fn is_idle(&mut self, at: EventId) -> bool {
+        self.active.is_empty() && self.to_come.last().is_none_or(|&begin| at < begin)
+    }
+
+    /// See [`BlockPaths::is_idle`].
+    pub(super) fn forget_blocks(&mut self) {
+        self.open.iter_mut().for_each(Vec::clear);
+    }
+
     fn start(&mut self, here: Here, block: Block) {
+        self.to_come.pop_if(|begin| *begin == block.begin);
         for &request in self.wanted.get(&block.begin).into_iter().flatten() {
             if here.at < self.requests[request].event {
                 self.active.push(Search {
@@ -109,7 +133,7 @@ impl BlockPaths {
     /// A block ends. (Where waits split blocks, one piece ends, and a search that has found nothing is
     /// started again for the next.)
     fn stop(&mut self, here: Here) {
-        let Some(begin) = self.open[here.thread.index()].pop() else { return };
+        let Some(begin) = self.open.get_mut(here.thread.index()).and_then(Vec::pop) else { return };
         let BlockPaths { active, requests, found, .. } = self;
         for search in active.extract_if(.., |search| search.begin == begin) {
             search.explain(requests, found);

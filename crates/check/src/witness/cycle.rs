@@ -148,7 +148,9 @@ impl Cycles {
     /// Adds the edges that [`Sources`] found for the event at hand.
     fn connect(&mut self, here: Here) {
         let Some(sink) = *self.last(here.thread) else { return };
-        for source in std::mem::take(&mut self.sources_here) {
+        // Taken out for the borrow checker, and put back for its memory.
+        let mut sources = std::mem::take(&mut self.sources_here);
+        for source in sources.drain(..) {
             if source.note == sink || !self.alive(source.note) {
                 continue;
             }
@@ -165,6 +167,7 @@ impl Cycles {
                 }
             }
         }
+        self.sources_here = sources;
     }
 
     /// The cheapest cycle through the transaction of a request, which runs.

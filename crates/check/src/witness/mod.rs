@@ -10,7 +10,7 @@
 //!          "same-transaction" then leads from where it was entered back to where it is left.
 //! ```
 
-use atomvet_trace::{BarrierId, Event, EventId, LockId, ThreadId, VarId};
+use atomvet_trace::{BarrierId, Event, EventId, LockId, Op, ThreadId, VarId};
 
 use self::block_path::BlockPaths;
 use self::cycle::Cycles;
@@ -127,6 +127,12 @@ impl From<&Finding> for Request {
     }
 }
 
+/// Whether an operation has no effect on what threads do later that are not looked at yet.
+#[inline]
+fn is_local(op: Op) -> bool {
+    matches!(op, Op::Read(_) | Op::Write(_) | Op::Update(..) | Op::Begin(_) | Op::End)
+}
+
 /// Finds witnesses in one more pass over the trace.
 #[derive(Debug)]
 pub struct Replay {
@@ -134,6 +140,8 @@ pub struct Replay {
     /// Violated blocks, and which requests they answer.
     blocks: Lowered<BlockPaths>,
     of_blocks: Vec<usize>,
+    /// Some blocks that began are known to it.
+    knows_blocks: bool,
     /// Cycles without a violated block, and which requests they answer.
     cycles: Lowered<Cycles>,
     of_cycles: Vec<usize>,
@@ -151,6 +159,7 @@ impl Replay {
             requests: requests.len(),
             blocks: Lowered::with(BlockPaths::new(blocks), config),
             of_blocks,
+            knows_blocks: false,
             cycles: Lowered::with(Cycles::new(cycles), config),
             of_cycles,
         }
@@ -162,13 +171,26 @@ impl Replay {
         for (i, &event) in block.iter().enumerate() {
             let at = EventId(first.0 + i as u64);
             if !self.of_blocks.is_empty() {
-                self.blocks.event(at, event, &mut nothing);
+                self.block_event(at, event, &mut nothing);
             }
             if !self.of_cycles.is_empty() && !self.cycles.rules_mut().is_done() {
                 self.cycles.rules_mut().enter(at, event);
                 self.cycles.event(at, event, &mut nothing);
                 self.cycles.rules_mut().leave(at);
             }
+        }
+    }
+
+    #[inline]
+    fn block_event(&mut self, at: EventId, event: Event, nothing: &mut Findings) {
+        let is_idle = self.blocks.rules_mut().is_idle(at);
+        if !is_idle || !is_local(event.op) || self.blocks.is_due(event.thread) {
+            self.blocks.event(at, event, nothing);
+            self.knows_blocks |= matches!(event.op, Op::Begin(_));
+        } else if self.knows_blocks {
+            self.knows_blocks = false;
+            self.blocks.forget_blocks();
+            self.blocks.rules_mut().forget_blocks();
         }
     }
 

@@ -26,11 +26,13 @@ use super::ring::{Program, Ring};
 use super::translate::{Seen, Translator};
 use crate::spool::Live;
 
-/// Records that make up one block of events.
+/// Records that are read at once, and events after which a block is handed on: more would take more memory, and fewer have both
+/// sides wait for each other more often.
 const RECORDS: u64 = 1 << 10;
+const EVENTS: usize = 1 << 13;
 
 /// Events in a block of the copy: few, since somebody waits for the memory that the program and this process need.
-const COPIED: usize = 1 << 12;
+const COPIED: usize = 1 << 13;
 
 /// How long to sleep when there is nothing to read: as long as it takes to fill an eighth of the ring at the rate of late,
 /// within these bounds. Busy programs do not wait for us then, and idle ones do not wake us up in vain. (Waking up every
@@ -126,14 +128,22 @@ impl Feed {
 
     /// What is there, as well-formed events.
     fn fill(&mut self, block: &mut Vec<Event>, program: Program) -> Result<(), Error> {
-        let translator = &mut self.translator;
-        self.ring.drain(RECORDS, program, |record| translator.record(&record, block));
+        let Feed { translator, ring, .. } = self;
+        while block.len() < EVENTS && ring.drain(RECORDS, program, |record| translator.record(&record, block))
+        {
+        }
+        if block.is_empty() {
+            return Ok(());
+        }
+        let repairs = self.wellformed.repairs;
         (self.wellformed.check(EventId(self.events), block, &self.translator.names)).map_err(|broken| {
             // A lenient reading repairs everything.
             let Error { file, place, kind, .. } = copy_error(&self.name, &std::io::Error::other(""));
             Error { file, place, kind, problem: broken.problem, help: broken.help }
         })?;
-        block.retain(|event| event.op != Op::Skip);
+        if self.wellformed.repairs > repairs {
+            block.retain(|event| event.op != Op::Skip);
+        }
         self.events += block.len() as u64;
         if let Some(copy) = &mut self.copy {
             copy.write(&self.translator.names, block).map_err(|error| copy_error(&self.name, &error))?;

@@ -10,6 +10,7 @@
 //! judged by itself.
 
 mod directory;
+mod ending;
 mod feed;
 mod footprint;
 mod jvm;
@@ -40,6 +41,7 @@ use atomvet_trace::Error;
 use atomvet_trace::wellformed::Discipline;
 
 use self::directory::Directory;
+use self::ending::Ending;
 use self::feed::{Feed, Summary};
 use self::footprint::let_go_of_code;
 use self::library::Library;
@@ -101,8 +103,8 @@ pub(crate) struct Args {
 /// How events are understood where nobody says otherwise: real programs would drown in noise.
 const UNSAID: Config = Config { commuting_updates: true, split_at_waits: true };
 
-/// How often to look for new processes.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
+/// How often to look for new processes: seldom after a while, since a look costs 100 µs, and the others can wait for it.
+const BETWEEN_LOOKS: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(16)];
 
 /// How long a program may take to end after Ctrl-C before it is told once more.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -208,10 +210,13 @@ fn watch(
         let mut known = BTreeSet::new();
         let mut judges = Vec::new();
         let mut told = None;
+        let ending = Ending::of(child);
+        let mut pause = BETWEEN_LOOKS[0];
         let ended = loop {
             let ended = child.try_wait().context("cannot wait for the program")?;
             // Looked for after the question, so that no ring of a program that has ended is missed.
             for path in new_rings(rings, &mut known) {
+                pause = BETWEEN_LOOKS[0];
                 let place = judges.len();
                 let give_up = Arc::clone(&give_up);
                 let spec = spec.cloned();
@@ -228,7 +233,8 @@ fn watch(
                     unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGTERM) };
                 }
             }
-            std::thread::sleep(BETWEEN_LOOKS);
+            ending.wait(pause);
+            pause = (pause * 5 / 4).min(BETWEEN_LOOKS[1]);
         };
         // Processes that outlive the program are judged by what they did so far.
         give_up.store(true, Ordering::Relaxed);

@@ -256,10 +256,22 @@ impl Translator {
         if record.block != 0 {
             self.begin(record, thread, events);
         }
-        self.event(record, thread, events);
+        // Every other record of a JVM only announces a block.
+        if record.kind != Kind::Nothing {
+            self.event(record, thread, events);
+        }
     }
 
+    #[inline]
     fn thread(&mut self, serial: u32) -> ThreadId {
+        match self.threads.get(serial as usize) {
+            Some(Thread { id: Some(thread), .. }) => *thread,
+            _ => self.new_thread(serial),
+        }
+    }
+
+    #[cold]
+    fn new_thread(&mut self, serial: u32) -> ThreadId {
         let serial = serial as usize;
         if serial >= self.threads.len() {
             self.threads.resize_with(serial + 1, Thread::default);

@@ -187,6 +187,17 @@ impl Variables {
         };
         let mut bytes = self.split[entry];
         let wanted = |i: usize| mask >> i & 1 != 0;
+        // Mostly whole variables are accessed.
+        let is_whole =
+            |i: usize| bytes[i].is_some() && (0..8).all(|other| wanted(other) || bytes[other] != bytes[i]);
+        if (0..8).filter(|&i| wanted(i)).all(is_whole) {
+            for variable in (0..8).filter(|&i| wanted(i)).filter_map(|i| bytes[i]) {
+                if !found.contains(&variable) {
+                    found.push(variable);
+                }
+            }
+            return;
+        }
         // Variables that reach across an edge of the access are cut there.
         for i in 0..8 {
             let Some(variable) = bytes[i] else { continue };

@@ -79,22 +79,52 @@ impl<W: Write> Writer<W> {
         self.add_names(4, &names.regions)?;
         self.add_names(5, &names.sites)?;
         let limits = Limits::new(names);
-        for event in events {
-            let Some((code, target)) = opcode::encode(event.op) else { continue };
-            // No site is the largest id there is; it becomes 0.
-            let site = event.site.0.wrapping_add(1);
-            if !limits.allow(code, event.thread.0, target, site) {
-                return Err(invalid(format!("{event:?} has an id without a name")));
-            }
-            self.codes.push(code);
-            self.threads.push(event.thread.0);
-            self.targets.push(target);
-            self.sites.push(site);
+        let mut rest = events;
+        while !rest.is_empty() {
+            let room = self.block_size - self.codes.len();
+            let fitting;
+            (fitting, rest) = rest.split_at(room.min(rest.len()));
+            self.add_events(&limits, fitting)?;
             if self.codes.len() == self.block_size {
                 self.flush_block()?;
             }
         }
         Ok(())
+    }
+
+    /// Appends events, for which there is room, to the columns.
+    fn add_events(&mut self, limits: &Limits, events: &[Event]) -> io::Result<()> {
+        let start = self.codes.len();
+        let end = start + events.len();
+        self.codes.resize(end, 0);
+        self.threads.resize(end, 0);
+        self.targets.resize(end, 0);
+        self.sites.resize(end, 0);
+        // As slices, nothing has to be looked up again for each event.
+        let (codes, threads) = (&mut self.codes[start..], &mut self.threads[start..]);
+        let (targets, sites) = (&mut self.targets[start..], &mut self.sites[start..]);
+        let mut written = 0;
+        let mut wrong = None;
+        for event in events {
+            let Some((code, target)) = opcode::encode(event.op) else { continue };
+            // No site is the largest id there is; it becomes 0.
+            let site = event.site.0.wrapping_add(1);
+            if !limits.allow(code, event.thread.0, target, site) {
+                wrong = Some(event);
+                break;
+            }
+            codes[written] = code;
+            threads[written] = event.thread.0;
+            targets[written] = target;
+            sites[written] = site;
+            written += 1;
+        }
+        let end = start + written;
+        self.codes.truncate(end);
+        self.threads.truncate(end);
+        self.targets.truncate(end);
+        self.sites.truncate(end);
+        wrong.map_or(Ok(()), |event| Err(invalid(format!("{event:?} has an id without a name"))))
     }
 
     /// Writes what waits, as a block of its own, and flushes the sink: for a reader at the other

@@ -4,7 +4,7 @@
 //! Lines are appended before the first record that needs them, so that the file is read on when a number is not
 //! known.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -34,8 +34,8 @@ pub(crate) struct Names {
     fields: HashMap<(u32, u64), String>,
     statics: HashMap<(u32, u64), String>,
     threads: FxHashMap<u32, String>,
-    /// Objects by their base.
-    objects: BTreeMap<u64, Object>,
+    /// Objects and their bases, which only grow, but for few.
+    objects: Vec<(u64, Object)>,
     /// What could not be instrumented.
     left_alone: Vec<String>,
     /// Why the agent could not begin.
@@ -76,7 +76,7 @@ impl Names {
             fields: HashMap::new(),
             statics: HashMap::new(),
             threads: FxHashMap::default(),
-            objects: BTreeMap::new(),
+            objects: Vec::new(),
             left_alone: Vec::new(),
             failure: None,
         }
@@ -190,16 +190,24 @@ impl Names {
         } else {
             0
         };
-        self.objects.insert(base, Object { class, number });
+        let new = (base, Object { class, number });
+        if self.objects.last().is_none_or(|last| last.0 < base) {
+            self.objects.push(new);
+        } else {
+            match self.objects.binary_search_by_key(&base, |object| object.0) {
+                Ok(at) => self.objects[at] = new,
+                Err(at) => self.objects.insert(at, new),
+            }
+        }
         if self.objects.len() > OBJECTS {
-            let newer = self.objects.keys().nth(OBJECTS / 2).copied().unwrap_or(base);
-            self.objects = self.objects.split_off(&newer);
+            self.objects.drain(..OBJECTS / 2);
         }
     }
 
     /// The variable at an address, or the object, if it is that of a lock.
     pub(crate) fn variable(&mut self, address: u64) -> Option<String> {
-        let (&base, &Object { class, number }) = self.objects.range(..=address).next_back()?;
+        let after = self.objects.partition_point(|object| object.0 <= address);
+        let &(base, Object { class, number }) = self.objects.get(after.checked_sub(1)?)?;
         let known = self.classes.get(&class)?;
         let displacement = address - base;
         let object = if number == 0 { known.name.clone() } else { format!("{}#{number}", known.name) };
