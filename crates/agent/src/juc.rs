@@ -17,6 +17,7 @@ use std::sync::OnceLock;
 
 use crate::jni::{self, Env, Object};
 use crate::ring::Kind;
+use crate::shadow::Access;
 use crate::{names, natives, stream, thread, under_way, vm};
 
 /// Whose calls count.
@@ -461,7 +462,12 @@ extern "system" fn permits(_: Env, _: Object, base: i64, number: i32) {
 /// Holds the stripe of a variable.
 #[unsafe(export_name = "Java_java_lang_AtomvetCalls_hold")]
 extern "system" fn hold(_: Env, _: Object, address: i64) -> i64 {
-    under_way::hold(address)
+    let held = under_way::hold(address);
+    // What is called may write to a variable that others access plainly.
+    if let Some(thread) = thread::current() {
+        under_way::stop_others(thread, Access::Write, address as usize);
+    }
+    held
 }
 
 /// Records an access, as far as that is needed.

@@ -93,7 +93,8 @@ fn overlaps(word: u64, address: usize, size: usize) -> bool {
 #[inline(always)]
 pub fn is_covered(thread: &Thread, address: usize, size: usize) -> bool {
     let this = variable(address, size);
-    if word_of_atomic(address).load(Ordering::Relaxed) & (VARIABLE | ALONE | ALWAYS) == this | ALONE {
+    let word = word_of_atomic(address).load(Ordering::Relaxed);
+    if word & (VARIABLE | ALONE | ALWAYS | SILENCED) == this | ALONE | SILENCED {
         let read = word_of_reader(thread.index as usize, address).load(Ordering::Relaxed);
         thread::is_since(read, thread.key) && read & VARIABLE == this
     } else {
@@ -116,6 +117,7 @@ pub fn take_over(thread: &mut Thread, kind: Kind, address: usize, size: usize, p
     let may_be_silent = !commutes(kind) && word & ALWAYS == 0;
     let is_this = word == 0 || word & VARIABLE == this;
     if may_be_silent && is_this && word & ALONE != 0 && is_noted(thread, access, word, address) {
+        writes.store(word | SILENCED, Ordering::Relaxed);
         return false;
     }
     if !is_this {
@@ -168,6 +170,10 @@ fn commutes(kind: Kind) -> bool {
 fn take_over_plainly(thread: &mut Thread, kind: Kind, access: Access, address: usize, size: usize) -> bool {
     let comes = if commutes(kind) { Comes::Perhaps } else { Comes::After };
     let is_covered = shadow::take_over(thread, comes, access, address, size) == Need::None;
+    if comes == Comes::Perhaps {
+        // It does not stand for a read or a write, which would come after other updates.
+        shadow::forget_own(thread, address, size);
+    }
     // An update is more than the read and the write that may be covered.
     !is_covered || !matches!(kind, Kind::Read | Kind::Write)
 }
@@ -237,14 +243,15 @@ fn forget_reads(word: u64, address: usize) {
     }
 }
 
-/// What was done was something else than was expected when it was noted: it is recorded, and what is noted is, too.
-pub fn correct(thread: &Thread, address: usize) {
-    for word in [word_of_atomic(address), word_of_reader(thread.index as usize, address)] {
-        let noted = word.load(Ordering::Relaxed);
-        if thread.owns(noted) {
-            word.store(noted | RECORDED, Ordering::Relaxed);
-        }
-    }
+/// What the words for 8 bytes say about writes.
+pub fn writes_to(address: usize) -> u64 {
+    word_of_atomic(address).load(Ordering::Relaxed)
+}
+
+/// A write was noted, after what the words had said before, and was none. What the thread did do is recorded, and all reads that are
+/// forgotten come before that.
+pub fn take_back(address: usize, before: u64) {
+    word_of_atomic(address).store(before | UNNOTED | OVERTAKEN, Ordering::Relaxed);
 }
 
 /// Whether a thread does not come after what a word tells of.

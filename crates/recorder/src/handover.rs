@@ -236,7 +236,7 @@ fn is_marked(last: u64) -> bool {
     let key = last & !(STEP - 1);
     let other = thread::of_index(thread::index_of(key));
     for tries in 1..TRIES {
-        if stream::header().is_none() {
+        if stream::header().is_none() || other.is_null() {
             return false;
         }
         // SAFETY: what is known about threads lives for ever; every field is read on its own.

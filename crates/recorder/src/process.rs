@@ -251,6 +251,7 @@ extern "C" fn after_fork() {
     shadow::reset_locks();
     planes::forget_silence();
     thread::reset_locks();
+    thread::forget_others();
     (host().in_child)();
     PATHS.reset();
     thread::restart_serials();

@@ -322,22 +322,36 @@ pub(crate) fn hand_over(thread: &Thread, access: Access, address: usize, size: u
     let words = || {
         let planes = (0..PLANES).flat_map(|i| [(plane(i), 0x10 << i), (plane_of_writes(i), 1 << i)]);
         // SAFETY: reserved planes.
-        planes.filter(move |(_, bit)| known & bit != 0).map(|(plane, _)| unsafe { word(plane, address) })
+        let words = planes.map(move |(plane, bit)| (bit, unsafe { word(plane, address) }));
+        words.filter(move |(bit, _)| known & bit != 0)
     };
-    let is_in_the_way = |word: &AtomicU64| {
+    let take_away = |taken: u64| {
+        for (_, word) in words() {
+            if word.load(Ordering::Relaxed) & taken != 0 {
+                word.fetch_and(!taken, Ordering::AcqRel);
+            }
+        }
+    };
+    // Nobody may believe to be alone here.
+    take_away(QUIET);
+    // Reads of others keep a read from being all there is, and so does every write that it may have read.
+    let is_in_the_way = |(bit, word): (u8, &AtomicU64)| {
         let there = word.load(Ordering::Relaxed);
-        there & bytes != 0 && !thread.owns(there)
+        let is_write = bit & 0xf != 0;
+        is_write && there & (bytes | PAST | FOREIGN) != 0 || there & bytes != 0 && !thread.owns(there)
     };
     if access == Access::Read && words().any(is_in_the_way) {
         return false;
     }
-    for word in words() {
-        // Nobody may believe to be alone here.
-        if word.load(Ordering::Relaxed) & (QUIET | bytes) != 0 {
-            word.fetch_and(!(QUIET | bytes), Ordering::Relaxed);
-        }
-    }
+    take_away(bytes);
     true
+}
+
+/// Under the lock of the stripe: the thread's own words cover nothing of these bytes any more.
+pub(crate) fn forget_own(thread: &Thread, address: usize, size: usize) {
+    for access in [Access::Read, Access::Write] {
+        access.own(thread, address).fetch_and(!bytes_of(address, size), Ordering::Relaxed);
+    }
 }
 
 /// What an access needs.

@@ -552,6 +552,17 @@ fn is_nearly_used_up(key: u64) -> bool {
     key >> (INDEX_SHIFT - 1) & 1 != 0
 }
 
+/// In a new process: there is no other thread that anything could be recorded for.
+pub fn forget_others() {
+    let own = current().map_or(0, |thread| thread.index as usize);
+    for (_, thread) in THREADS.iter().enumerate().filter(|&(index, _)| index != own) {
+        thread.store(core::ptr::null_mut(), Ordering::Relaxed);
+    }
+    if let Some(thread) = current() {
+        thread.on_behalf.reset();
+    }
+}
+
 /// In a new process: nobody holds anything.
 pub fn reset_locks() {
     FREE_INDEXES.reset();

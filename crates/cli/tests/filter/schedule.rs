@@ -206,9 +206,7 @@ impl World {
                 &[('L', "r"), ('L', "r"), ('S', "w"), ('X', "rmw")]
             }
             Style::RacyAndAtomic => &[('r', "r"), ('w', "w"), ('L', "r"), ('S', "w"), ('X', "rmw")],
-            // The command decides by what is recorded, so what decides is not covered by anything.
             Style::Counting => match (variable % 3, self.used[variable as usize]) {
-                (0, Use::Not) => &[('L', "r"), ('X', "rmw")],
                 (0, _) => &[('A', "add"), ('A', "add"), ('L', "r"), ('S', "w"), ('X', "rmw")],
                 (_, Use::Not) => &[('S', "w"), ('A', "add")],
                 _ => &[('A', "add")],

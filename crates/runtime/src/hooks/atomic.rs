@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Se
 
 use crate::ring::Kind;
 use crate::thread::{self, Thread};
-use crate::{atomics, shadow, stream};
+use crate::{atomics, late, shadow, stream};
 
 /// A load.
 #[inline(always)]
@@ -26,13 +26,14 @@ fn load<T>(address: usize, size: usize, place: usize, load: impl Fn() -> T) -> T
         thread.seen += 1;
         return value;
     }
-    recorded(Kind::Read, address, size, place, || (load(), Kind::Read))
+    recorded(|| Kind::Read, address, size, place, || (load(), Kind::Read))
 }
 
-/// Does something to memory that is expected to be of some kind, and records what it was.
+/// Does something to memory that is expected to be of some kind, and records what it was. Both are asked under the lock of the
+/// stripe, so that nobody who calls these hooks comes in between.
 #[inline(always)]
 fn recorded<T>(
-    expected: Kind,
+    expected: impl FnOnce() -> Kind,
     address: usize,
     size: usize,
     place: usize,
@@ -46,13 +47,19 @@ fn recorded<T>(
     let stripe = shadow::stripe(address);
     stripe.lock();
     // What others have done goes before the operation takes effect.
+    let expected = expected();
+    let before =
+        [address, address + 8].map(|part| if part < address + size { atomics::writes_to(part) } else { 0 });
     let mut is_recorded = take_over(thread, expected, address, size, place);
     let (value, kind) = operate();
     if kind != expected {
         // Somebody who does not call these hooks changed the value meanwhile.
+        late::record_bare(thread);
         thread.receive();
+        if kind == Kind::Read {
+            parts(address, size).zip(before).for_each(|(part, before)| atomics::take_back(part, before));
+        }
         take_over(thread, kind, address, size, place);
-        parts(address, size).for_each(|part| atomics::correct(thread, part));
         is_recorded = true;
     }
     if is_recorded {
@@ -99,7 +106,7 @@ macro_rules! atomics {
             naked_asm!("mov rcx, [rsp]", "jmp {}", sym $store_body)
         }
         extern "C" fn $store_body(address: &$atomic, value: $type, _order: c_int, place: usize) {
-            recorded(Kind::Write, &raw const *address as usize, $size, place, || {
+            recorded(|| Kind::Write, &raw const *address as usize, $size, place, || {
                 (address.store(value, SeqCst), Kind::Write)
             });
         }
@@ -129,9 +136,8 @@ macro_rules! atomics {
         extern "C" fn $exchange_value_body(
             address: &$atomic, expected: $type, new: $type, _order: c_int, _failure: c_int, place: usize,
         ) -> $type {
-            let succeeds = address.load(SeqCst) == expected;
-            let expected_kind = if succeeds { Kind::Update } else { Kind::Read };
-            recorded(expected_kind, &raw const *address as usize, $size, place, || {
+            let expects = || if address.load(SeqCst) == expected { Kind::Update } else { Kind::Read };
+            recorded(expects, &raw const *address as usize, $size, place, || {
                 match address.compare_exchange(expected, new, SeqCst, SeqCst) {
                     Ok(found) => (found, Kind::Update),
                     Err(found) => (found, Kind::Read),
@@ -145,7 +151,7 @@ macro_rules! atomics {
                 naked_asm!("mov rcx, [rsp]", "jmp {}", sym $update_body)
             }
             extern "C" fn $update_body(address: &$atomic, value: $type, _order: c_int, place: usize) -> $type {
-                recorded(Kind::$kind, &raw const *address as usize, $size, place, || {
+                recorded(|| Kind::$kind, &raw const *address as usize, $size, place, || {
                     (address.$method(value, SeqCst), Kind::$kind)
                 })
             }
@@ -280,22 +286,30 @@ wide_hooks! {
 }
 
 extern "C" fn load128(address: &Wide, place: usize) -> Halves {
-    recorded(Kind::Read, &raw const *address as usize, 16, place, || {
-        (compare_exchange_wide(address, 0, 0), Kind::Read)
-    })
+    recorded(
+        || Kind::Read,
+        &raw const *address as usize,
+        16,
+        place,
+        || (compare_exchange_wide(address, 0, 0), Kind::Read),
+    )
 }
 
 extern "C" fn store128(address: &Wide, value: Halves, place: usize) {
-    recorded(Kind::Write, &raw const *address as usize, 16, place, || {
-        (update_wide(address, |_| value), Kind::Write)
-    });
+    recorded(
+        || Kind::Write,
+        &raw const *address as usize,
+        16,
+        place,
+        || (update_wide(address, |_| value), Kind::Write),
+    );
 }
 
 macro_rules! wide_updates {
     ($($body:ident $kind:ident |$old:ident, $value:ident| $new:expr;)*) => {
         $(
             extern "C" fn $body(address: &Wide, $value: Halves, place: usize) -> Halves {
-                recorded(Kind::$kind, &raw const *address as usize, 16, place, || {
+                recorded(|| Kind::$kind, &raw const *address as usize, 16, place, || {
                     (update_wide(address, |$old| $new), Kind::$kind)
                 })
             }
@@ -319,9 +333,9 @@ extern "C" fn compare_exchange_value128(
     new: Halves,
     place: usize,
 ) -> Halves {
-    let succeeds = compare_exchange_wide(address, 0, 0) == expected;
-    let expected_kind = if succeeds { Kind::Update } else { Kind::Read };
-    recorded(expected_kind, &raw const *address as usize, 16, place, || {
+    let succeeds = || compare_exchange_wide(address, 0, 0) == expected;
+    let expects = || if succeeds() { Kind::Update } else { Kind::Read };
+    recorded(expects, &raw const *address as usize, 16, place, || {
         let found = compare_exchange_wide(address, expected, new);
         (found, if found == expected { Kind::Update } else { Kind::Read })
     })
