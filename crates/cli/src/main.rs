@@ -17,6 +17,7 @@ mod convert;
 mod demo;
 mod examine;
 mod explain;
+mod footprint;
 mod generate;
 mod grid;
 mod help;

@@ -33,30 +33,38 @@ impl Counter {
     pub(crate) fn count(&mut self, events: &[Event]) -> Tally {
         let Counter { tally: so_far, depths } = self;
         let mut tally = Tally { events: so_far.events + events.len() as u64, ..*so_far };
+        // The thread at hand; its depth is put back when another one comes.
+        let (mut current, mut depth) = (usize::MAX, 0_u32);
         for event in events {
             let thread = event.thread.index();
-            if thread >= depths.len() {
-                depths.resize(thread + 1, 0);
+            if thread != current {
+                if let Some(known) = depths.get_mut(current) {
+                    *known = depth;
+                }
+                if thread >= depths.len() {
+                    depths.resize(thread + 1, 0);
+                }
+                (current, depth) = (thread, depths[thread]);
             }
-            let depth = &mut depths[thread];
             let is_event = !matches!(event.op, Op::Skip);
             let begins = matches!(event.op, Op::Begin(_));
             let ends = matches!(event.op, Op::End);
-            tally.threads += u64::from(is_event & (*depth == 0));
-            *depth = (*depth).max(u32::from(is_event));
-            let is_outside = *depth == 1;
+            tally.threads += u64::from(is_event & (depth == 0));
+            depth = depth.max(u32::from(is_event));
+            let is_outside = depth == 1;
             tally.blocks += u64::from(begins);
             tally.outermost_blocks += u64::from(begins & is_outside);
             tally.unary += u64::from(is_event & !begins & !ends & is_outside);
             // Behind the discipline check an end always has a begin.
-            *depth = *depth + u32::from(begins) - u32::from(ends & !is_outside);
+            depth = depth + u32::from(begins) - u32::from(ends & !is_outside);
+        }
+        if let Some(known) = depths.get_mut(current) {
+            *known = depth;
         }
         *so_far = tally;
         tally
     }
-}
 
-impl Counter {
     /// Only numbers the next events, where an earlier pass has counted them.
     pub(crate) fn number(&mut self, events: &[Event]) -> Tally {
         self.tally.events += events.len() as u64;

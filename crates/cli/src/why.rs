@@ -13,9 +13,9 @@ use atomvet_trace::{Error, ErrorKind, Event, EventId, LockId, Mode, Op, Place};
 
 use crate::aside::{Aside, Known};
 use crate::examine::{Before, Judgement, Options, Scene, Verdict, Verify, Wanted};
-use crate::interrupt;
 use crate::pipeline::{self, Interrupted, Partial, Pass, Reading, Told, Until};
 use crate::spool::Source;
+use crate::{footprint, interrupt};
 
 /// Gives every violation that is shown its witness, and tells what the events of those are.
 pub(crate) fn explain(
@@ -40,6 +40,8 @@ pub(crate) fn explain(
         Reading { discipline: options.discipline, spec: options.spec, until, objects: Told::No }
     };
 
+    // The checkers are done.
+    footprint::shrink();
     let mut replay = Replay::new(&options.config, &requests.list);
     let again = pipeline::run_again(source, up_to(pass.tally.events), &mut pass.names, |slice| {
         replay.events(slice.first, slice.events);

@@ -77,23 +77,7 @@ pub(crate) const OPERATIONS: [Operation; 24] = [
 /// No jump depends on which of the common operations it is, as in [`decode`].
 #[inline]
 pub(crate) fn encode(op: Op) -> Option<(u8, u32)> {
-    const SEVERAL: u8 = u8::MAX;
-    // Constants only: this becomes a table.
-    let code = match op {
-        Op::Begin(_) => BEGIN_LABELLED,
-        Op::End => END,
-        Op::Read(_) => 2,
-        Op::Write(_) => 3,
-        Op::Wait(_) => 15,
-        Op::Fork(_) => 16,
-        Op::Join(_) => 17,
-        Op::Barrier(_) => 18,
-        Op::Alloc(_) => 20,
-        Op::Free(_) => 21,
-        Op::Escape(_) => 22,
-        Op::Update(..) | Op::Acquire(..) | Op::Release(..) | Op::Reacquire(..) | Op::Rerelease(..) => SEVERAL,
-        Op::Local | Op::Skip => SEVERAL,
-    };
+    let code = CODES[ordinal(op)];
     if code == SEVERAL {
         return encode_several(op);
     }
@@ -101,6 +85,51 @@ pub(crate) fn encode(op: Op) -> Option<(u8, u32)> {
     let is_nameless = (code == BEGIN_LABELLED) & (target == RegionId::NONE.0);
     Some(if is_nameless { (BEGIN, 0) } else { (code, target) })
 }
+
+/// The place of an operation in [`Op`]: what the compiler numbers them by, so that this is no work at all.
+#[inline(always)]
+const fn ordinal(op: Op) -> usize {
+    match op {
+        Op::Read(_) => 0,
+        Op::Write(_) => 1,
+        Op::Update(..) => 2,
+        Op::Acquire(..) => 3,
+        Op::Release(..) => 4,
+        Op::Reacquire(..) => 5,
+        Op::Rerelease(..) => 6,
+        Op::Wait(_) => 7,
+        Op::Fork(_) => 8,
+        Op::Join(_) => 9,
+        Op::Barrier(_) => 10,
+        Op::Begin(_) => 11,
+        Op::End => 12,
+        Op::Alloc(_) => 13,
+        Op::Free(_) => 14,
+        Op::Escape(_) => 15,
+        Op::Local => 16,
+        Op::Skip => 17,
+    }
+}
+
+/// It has not exactly one code.
+const SEVERAL: u8 = u8::MAX;
+
+/// By [`ordinal`], the codes of operations that have one. (A match would become a jump for each.)
+const CODES: [u8; 18] = {
+    let mut codes = [SEVERAL; 18];
+    codes[ordinal(Op::End)] = END;
+    codes[ordinal(Op::Read(VarId(0)))] = 2;
+    codes[ordinal(Op::Write(VarId(0)))] = 3;
+    codes[ordinal(Op::Wait(LockId(0)))] = 15;
+    codes[ordinal(Op::Fork(ThreadId(0)))] = 16;
+    codes[ordinal(Op::Join(ThreadId(0)))] = 17;
+    codes[ordinal(Op::Barrier(BarrierId(0)))] = 18;
+    codes[ordinal(Op::Begin(RegionId(0)))] = BEGIN_LABELLED;
+    codes[ordinal(Op::Alloc(VarId(0)))] = 20;
+    codes[ordinal(Op::Free(VarId(0)))] = 21;
+    codes[ordinal(Op::Escape(VarId(0)))] = 22;
+    codes
+};
 
 /// Operations with several codes, or none.
 fn encode_several(op: Op) -> Option<(u8, u32)> {

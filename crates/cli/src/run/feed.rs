@@ -24,12 +24,17 @@ use atomvet_ring::CAPACITY;
 use super::directory::is_over;
 use super::ring::{Program, Ring};
 use super::translate::{Seen, Translator};
+use crate::footprint;
 use crate::spool::Live;
 
 /// Records that are read at once, and events after which a block is handed on: more would take more memory, and fewer have both
 /// sides wait for each other more often.
 const RECORDS: u64 = 1 << 10;
 const EVENTS: usize = 1 << 13;
+
+/// After so many events, and whenever there are twice as many, code and memory are given back that were needed at the start only: to
+/// resolve the first symbols takes more than all that comes after.
+const FIRST_SHRINK: u64 = 1 << 14;
 
 /// Events in a block of the copy: few, since somebody waits for the memory that the program and this process need.
 const COPIED: usize = 1 << 13;
@@ -75,6 +80,8 @@ pub(crate) struct Feed {
     wellformed: Wellformed,
     copy: Option<Writer<File>>,
     events: u64,
+    /// When to give back what is no longer needed.
+    shrink_at: u64,
     /// Set when nobody waits for this program any more.
     give_up: Arc<AtomicBool>,
     asked: Instant,
@@ -105,6 +112,7 @@ impl Feed {
             wellformed,
             copy,
             events: 0,
+            shrink_at: FIRST_SHRINK,
             give_up,
             asked,
             nap,
@@ -145,6 +153,10 @@ impl Feed {
             block.retain(|event| event.op != Op::Skip);
         }
         self.events += block.len() as u64;
+        if self.events >= self.shrink_at {
+            self.shrink_at = 2 * self.events;
+            footprint::shrink();
+        }
         if let Some(copy) = &mut self.copy {
             copy.write(&self.translator.names, block).map_err(|error| copy_error(&self.name, &error))?;
         }

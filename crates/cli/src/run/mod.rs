@@ -12,7 +12,6 @@
 mod directory;
 mod ending;
 mod feed;
-mod footprint;
 mod jvm;
 pub(crate) mod library;
 mod marks;
@@ -43,7 +42,6 @@ use atomvet_trace::wellformed::Discipline;
 use self::directory::Directory;
 use self::ending::Ending;
 use self::feed::{Feed, Summary};
-use self::footprint::let_go_of_code;
 use self::library::Library;
 use self::ring::Ring;
 use self::symbols::Meaning;
@@ -58,7 +56,7 @@ use crate::report::{Destination, Renderings, Voice, formats};
 use crate::spec::{Seen, Spec};
 use crate::spool::{Source, temporary};
 use crate::status::Status;
-use crate::{algorithms, interrupt, java};
+use crate::{algorithms, footprint, interrupt, java};
 
 /// Options of `run`.
 #[derive(clap::Args, Debug)]
@@ -138,7 +136,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let rings = Directory::new()?;
     interrupt::put_off();
     let mut child = start(args, &library, rings.path())?;
-    let_go_of_code();
+    footprint::shrink();
     let options = Options {
         algorithms,
         config: args.conventions.config(&configuration, UNSAID),
@@ -152,7 +150,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         aside: Rules { known: Some(&configuration.known), idioms: &configuration.idioms },
     };
     let (watched, ended) = watch(&mut child, rings.path(), args, &options, spec.as_ref())?;
-    let_go_of_code();
+    footprint::shrink();
     let told = report::Told { spec: spec.as_deref(), configuration: &configuration };
     report::report(args, &watched, ended, told, renderings)
 }

@@ -362,7 +362,10 @@ impl Symbols {
     pub(crate) fn is_users(&mut self, returns_to: u64) -> bool {
         let Some((module, address)) = self.locate(returns_to.wrapping_sub(1)) else { return false };
         let module = &self.modules[module];
-        let Some(loader) = module.loader().filter(|_| !is_system(&module.path)) else { return false };
+        if module.is_system {
+            return false;
+        }
+        let Some(loader) = module.loader() else { return false };
         let Ok(mut frames) = loader.find_frames(address) else { return false };
         while let Ok(Some(frame)) = frames.next() {
             if frame
@@ -553,9 +556,8 @@ impl Data {
                 let name = (symbol.name().ok()?.as_ptr() as usize).checked_sub(bytes.as_ptr() as usize)?;
                 Some(Variable { start: symbol.address(), size: symbol.size(), name })
             });
-        let mut data = Data { variables: variables.collect(), file: None };
-        data.file = Some(bytes);
-        let mut variables = std::mem::take(&mut data.variables);
+        let mut variables: Vec<Variable> = variables.collect();
+        let data = Data { file: Some(bytes), variables: Vec::new() };
         variables.sort_unstable_by(|a, b| {
             let by_place = (a.start, a.size).cmp(&(b.start, b.size));
             // Few have several names.

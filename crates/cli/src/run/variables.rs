@@ -42,6 +42,17 @@ const SHAPES: [u8; 256] = {
     shapes
 };
 
+/// The inverse.
+const MASKS: [u8; 16] = {
+    let mut masks = [0; 16];
+    let mut mask = 0;
+    while mask < 256 {
+        masks[SHAPES[mask] as usize] = mask as u8;
+        mask += 1;
+    }
+    masks
+};
+
 impl Word {
     const UNKNOWN: Word = Word(0);
 
@@ -62,11 +73,7 @@ impl Word {
         match (self.0 >> LOW_BITS, self.0 & LOW) {
             (0, 0) => Known::Nothing,
             (0, entry) => Known::Several(entry as usize - 1),
-            (shape, variable) => {
-                // Every shape has a mask.
-                let mask = SHAPES.iter().position(|of| u32::from(*of) == shape).unwrap_or_default();
-                Known::One(VarId(variable), mask as u8)
-            }
+            (shape, variable) => Known::One(VarId(variable), MASKS[shape as usize]),
         }
     }
 }
@@ -158,8 +165,8 @@ impl Variables {
         VarId(self.count - 1)
     }
 
-    /// A word of which nothing is known yet, or of which other bytes are accessed than before.
-    #[cold]
+    /// A word of which nothing is known yet, or that has several variables, or will have them.
+    #[inline(never)]
     fn find_other(
         &mut self,
         table: u32,

@@ -10,7 +10,7 @@ use crate::names::{Id, Table};
 use crate::{Event, Names, opcode};
 
 /// Names are put into a block of their own beyond this many bytes for each event that a block may have, so that blocks stay small.
-const NAMES_PER_EVENT: usize = 16;
+const NAMES_PER_EVENT: usize = 4;
 
 /// Writes a trace. Call [`Writer::finish`]: a trace without its end marker counts as cut off.
 pub struct Writer<W> {

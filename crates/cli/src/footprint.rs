@@ -3,17 +3,34 @@
 //! While a program is watched, two processes have to fit where one would. To understand a command line and to write a report take
 //! much more code than to judge a program, about 3 MiB of it, which would stay resident all the time.
 
+/// Gives back what can be given back. Between two stages of the work.
+pub(crate) fn shrink() {
+    let_go_of_code();
+    let_go_of_free_memory();
+}
+
+/// The allocator keeps what was freed, in several places. For a stage that needs less, that would be too much.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn let_go_of_free_memory() {
+    // SAFETY: it concerns nothing that is in use.
+    unsafe { libc::malloc_trim(0) };
+}
+
+/// Other allocators are not asked.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn let_go_of_free_memory() {}
+
 /// Lets go of the code and the constants of this process. What is needed of them comes back from their files, a few pages
 /// at a time; all of it takes less than a millisecond.
 #[cfg(target_os = "linux")]
-pub(crate) fn let_go_of_code() {
+fn let_go_of_code() {
     // SAFETY: the callback keeps to what it is given, and no object is loaded or unloaded by it.
     unsafe { libc::dl_iterate_phdr(Some(let_go_of_object), std::ptr::null_mut()) };
 }
 
 /// Elsewhere no programs are run.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn let_go_of_code() {}
+fn let_go_of_code() {}
 
 #[cfg(target_os = "linux")]
 unsafe extern "C" fn let_go_of_object(
