@@ -20,12 +20,12 @@ const MOST_SITES: usize = 1 << 30;
 /// A word per site; see the hook class.
 static SITE_WORDS: AtomicPtr<i64> = AtomicPtr::new(core::ptr::null_mut());
 
-/// The base of the next object that is shared. Bases are addresses that the filter can tell apart.
+/// Where the next objects go that are shared. Bases are addresses that the filter can tell apart.
 static NEXT_BASE: AtomicU64 = AtomicU64::new(1 << 16);
 
 /// Whose objects are that have no number in them; see the hook class.
 static OWNERS: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
-const OWNERS_BYTES: usize = 8 << 20;
+const OWNERS_BYTES: usize = 1 << 20;
 
 /// Reserves what is shared with the hook class. False if there is no room.
 pub(crate) fn reserve() -> bool {
@@ -377,6 +377,14 @@ fn forget_old(base: u64) {
             }
             Err(now) => from = now,
         }
+    }
+}
+
+/// Objects that the running thread shares will be there.
+#[unsafe(export_name = "Java_java_lang_AtomvetObjects_prepare")]
+extern "system" fn prepare(_: Env, _: Object, base: i64, bytes: i64) {
+    if let Some(thread) = thread::current() {
+        planes::expect_accesses(thread, base as usize, bytes as usize);
     }
 }
 

@@ -109,6 +109,10 @@ public final class AtomvetHooks {
         int[] callSites = new int[16];
         /** For AtomvetObjects.share(), which needs some memory and does not call itself. */
         final Object[] open = new Object[64];
+        /** Where objects go that this thread shares, up to where, and how much room it had there. */
+        long nextBase;
+        long endOfBases;
+        long roomForBases;
         /** Shared objects without a number that this thread has used lately, by identity hash code. */
         final AtomvetObjects.Shared[] lately = new AtomvetObjects.Shared[AtomvetObjects.LATELY];
         /** Where a method is about to be called that may be watched; the innermost watched call. See AtomvetCalls. */

@@ -190,7 +190,7 @@ final class AtomvetObjects {
         t.busy = true;
         try {
             About about = About.ALL.get(first.getClass());
-            long base = shareOne(first, about);
+            long base = shareOne(t, first, about);
             if (base < 0) {
                 return -base;
             }
@@ -216,7 +216,7 @@ final class AtomvetObjects {
                     if (aboutNext.type != type) {
                         aboutNext = About.ALL.get(type);
                     }
-                    if (!aboutNext.mayBeShared || shareOne(next, aboutNext) < 0) {
+                    if (!aboutNext.mayBeShared || shareOne(t, next, aboutNext) < 0) {
                         continue;
                     }
                     budget--;
@@ -236,16 +236,16 @@ final class AtomvetObjects {
     }
 
     /** Shares one object: its base, negative if it was shared already. */
-    private static long shareOne(Object o, About about) {
+    private static long shareOne(AtomvetHooks.T t, Object o, About about) {
         long where = about.where;
         if (where == 0) {
             int hash = System.identityHashCode(o);
             long base = Shared.find(o, hash);
-            return base != 0 ? -base : Shared.add(o, hash, about);
+            return base != 0 ? -base : Shared.add(t, o, hash, about);
         }
         long id = U.getLongVolatile(o, where);
         if (id == 0 || (id & 1) != 0) {
-            long base = newBase(o, about);
+            long base = newBase(t, o, about);
             do {
                 if (U.compareAndSetLong(o, where, id, base)) {
                     return base;
@@ -256,9 +256,9 @@ final class AtomvetObjects {
         return -id;
     }
 
-    private static long newBase(Object o, About about) {
+    private static long newBase(AtomvetHooks.T t, Object o, About about) {
         long room = about.room(o) + 15 & -16;
-        long base = U.getAndAddLong(null, NEXT_BASE, room);
+        long base = room > LEAST_ROOM / 2 ? U.getAndAddLong(null, NEXT_BASE, room) : smallBase(t, room);
         if (o instanceof Class) {
             AtomvetHooks.announce(base, About.ALL.get((Class<?>) o).number, 1);
         } else {
@@ -267,13 +267,39 @@ final class AtomvetObjects {
         return base;
     }
 
+    /** What a thread gets at once: more every time, pages of the filter's words, and in the end one large page. */
+    private static final long LEAST_ROOM = 1 << 13;
+    private static final long MOST_ROOM = 1 << 22;
+
+    /** Objects that one thread shares are next to each other, because it is mostly the same one that uses them. */
+    private static long smallBase(AtomvetHooks.T t, long room) {
+        if (t.endOfBases - t.nextBase < room) {
+            long all = Math.min(Math.max(2 * t.roomForBases, LEAST_ROOM), MOST_ROOM);
+            long next;
+            long from;
+            do {
+                next = U.getLongVolatile(null, NEXT_BASE);
+                from = next + all - 1 & -all;
+            } while (!U.compareAndSetLong(null, NEXT_BASE, next, from + all));
+            t.roomForBases = all;
+            t.nextBase = from;
+            t.endOfBases = from + all;
+            prepare(from, all);
+        }
+        long base = t.nextBase;
+        t.nextBase = base + room;
+        return base;
+    }
+
+    private static native void prepare(long base, long bytes);
+
     // Objects that have no number in them.
 
     /** Whose an object was when it was last seen, by identity hash code: that in the upper half, the thread's number below. */
-    private static final int OWNERS_MASK = (1 << 20) - 1;
+    private static final int OWNERS_MASK = (1 << 17) - 1;
     private static final int SHARED = 0;
     /** How many shared ones a thread finds without a look at the tables, which are too large for a cache. */
-    static final int LATELY = 256;
+    static final int LATELY = 2048;
 
     /** Where the owner of an object with this hash code is noted. */
     private static long owner(int hash) {
@@ -370,7 +396,7 @@ final class AtomvetObjects {
         }
 
         /** The base of an object; negative if another thread was faster. */
-        static long add(Object o, int hash, About about) {
+        static long add(AtomvetHooks.T t, Object o, int hash, About about) {
             synchronized (LOCK) {
                 long there = find(o, hash);
                 if (there != 0) {
@@ -379,7 +405,7 @@ final class AtomvetObjects {
                 if (count >= table.length) {
                     sweep();
                 }
-                long base = newBase(o, about);
+                long base = newBase(t, o, about);
                 Shared one = new Shared(o, hash, base);
                 Shared[] all = table;
                 one.next = all[hash & all.length - 1];
