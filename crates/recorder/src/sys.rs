@@ -67,7 +67,7 @@ pub fn populate_pages(address: usize, bytes: usize) {
     const LARGE: usize = 2 << 20;
     const HUGE_PAGE: usize = 14;
     const POPULATE_WRITE: usize = 23;
-    if address % LARGE == 0 && bytes % LARGE == 0 {
+    if address.is_multiple_of(LARGE) && bytes.is_multiple_of(LARGE) {
         call(MADVISE, [address, bytes, HUGE_PAGE, 0, 0, 0]);
     }
     call(MADVISE, [address, bytes, POPULATE_WRITE, 0, 0, 0]);
