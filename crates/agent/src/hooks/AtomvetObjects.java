@@ -1,6 +1,7 @@
 package java.lang;
 
 import java.lang.ref.WeakReference;
+import jdk.internal.loader.BuiltinClassLoader;
 import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
 
@@ -43,6 +44,8 @@ final class AtomvetObjects {
         /** Whether its objects are followed when something is published, and whether they are shared then. */
         final boolean followed;
         final boolean mayBeShared;
+        /** Whether the JVM never gives it up, so that it may be held on to. */
+        final boolean stays;
 
         static final ClassValue<About> ALL = new ClassValue<About>() {
             @Override
@@ -51,15 +54,25 @@ final class AtomvetObjects {
             }
         };
 
-        static About of(AtomvetHooks.T t, Class<?> type) {
-            if (t.busy) {
-                return ALL.get(type);
-            }
+        /** What is known of an object's class. Those that a thread has used lately it finds by what their objects begin with. */
+        static About of(AtomvetHooks.T t, Object o) {
+            int at = U.getInt(o, 8L) >>> 3 & AtomvetHooks.T.ABOUTS - 1;
+            About known = t.abouts[at];
+            return known != null && known.type == o.getClass() ? known : find(t, o.getClass(), at);
+        }
+
+        @DontInline
+        private static About find(AtomvetHooks.T t, Class<?> type, int at) {
+            boolean wasBusy = t.busy;
             t.busy = true;
             try {
-                return ALL.get(type);
+                About about = ALL.get(type);
+                if (about.stays) {
+                    t.abouts[at] = about;
+                }
+                return about;
             } finally {
-                t.busy = false;
+                t.busy = wasBusy;
             }
         }
 
@@ -91,7 +104,9 @@ final class AtomvetObjects {
             references = java.util.Arrays.copyOf(found, count);
             where = id >= 1 << 16 ? 0 : id;
             end = last;
-            followed = type.getClassLoader() != null;
+            ClassLoader loader = type.getClassLoader();
+            stays = (loader == null || loader instanceof BuiltinClassLoader) && !type.isHidden();
+            followed = loader != null;
             mayBeShared = followed || type.isArray();
         }
 
@@ -133,7 +148,7 @@ final class AtomvetObjects {
         if (t == null || t.busy) {
             return;
         }
-        About about = About.of(t, o.getClass());
+        About about = About.of(t, o);
         if (about.where != 0) {
             long id = U.getLongVolatile(o, about.where);
             if (id == 0 || (id & 1) != 0) {
@@ -189,7 +204,7 @@ final class AtomvetObjects {
         boolean wasBusy = t.busy;
         t.busy = true;
         try {
-            About about = About.ALL.get(first.getClass());
+            About about = About.of(t, first);
             long base = shareOne(t, first, about);
             if (base < 0) {
                 return -base;
@@ -199,12 +214,10 @@ final class AtomvetObjects {
             int count = 1;
             open[0] = first;
             int budget = REACH;
-            // Of what was looked at last: elements of an array are mostly of one class.
-            About aboutNext = about;
             while (count > 0) {
                 Object o = open[--count];
                 open[count] = null;
-                about = about.type == o.getClass() ? about : About.ALL.get(o.getClass());
+                about = About.of(t, o);
                 Object[] elements = o instanceof Object[] ? (Object[]) o : null;
                 int references = elements != null ? elements.length : about.followed ? about.references.length : 0;
                 for (int i = 0; i < references && budget > 0; i++) {
@@ -212,10 +225,7 @@ final class AtomvetObjects {
                     if (next == null || next instanceof String || next instanceof Class) {
                         continue;
                     }
-                    Class<?> type = next.getClass();
-                    if (aboutNext.type != type) {
-                        aboutNext = About.ALL.get(type);
-                    }
+                    About aboutNext = About.of(t, next);
                     if (!aboutNext.mayBeShared || shareOne(t, next, aboutNext) < 0) {
                         continue;
                     }
