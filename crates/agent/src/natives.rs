@@ -18,17 +18,19 @@ use crate::{atomics, blocks, handover, late, names, plan, planes, process, strea
 const MOST_SITES: usize = 1 << 30;
 /// A word per site; see the hook class.
 static SITE_WORDS: AtomicPtr<i64> = AtomicPtr::new(core::ptr::null_mut());
+/// Behind the words, a byte per site.
+const TO_SITE_BYTES: usize = MOST_SITES * size_of::<i64>();
 
-/// The base of the next object that is shared. Bases are addresses that the filter can tell apart.
+/// Where the next objects go that are shared. Bases are addresses that the filter can tell apart.
 static NEXT_BASE: AtomicU64 = AtomicU64::new(1 << 16);
 
 /// Whose objects are that have no number in them; see the hook class.
 static OWNERS: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
-const OWNERS_BYTES: usize = 8 << 20;
+const OWNERS_BYTES: usize = 1 << 20;
 
 /// Reserves what is shared with the hook class. False if there is no room.
 pub(crate) fn reserve() -> bool {
-    let (words, owners) = (sys::reserve(MOST_SITES * size_of::<i64>()), sys::reserve(OWNERS_BYTES));
+    let (words, owners) = (sys::reserve(TO_SITE_BYTES + MOST_SITES), sys::reserve(OWNERS_BYTES));
     SITE_WORDS.store(words.cast(), Ordering::Release);
     OWNERS.store(owners, Ordering::Release);
     !words.is_null() && !owners.is_null() && under_way::reserve()
@@ -54,6 +56,7 @@ extern "system" fn constant(_: Env, _: Object, which: i32) -> i64 {
         2 => OWNERS.load(Ordering::Acquire) as usize,
         3 => vm::options().elements.map_or(i32::MAX as usize, |most| most as usize),
         4 => usize::from(vm::options().empty),
+        5 => SITE_WORDS.load(Ordering::Acquire) as usize + TO_SITE_BYTES,
         10 => thread::INDEX_SHIFT as usize,
         11 => granule(),
         12 => shift(Access::Read) as usize,
@@ -402,6 +405,14 @@ fn forget_old(base: u64) {
             }
             Err(now) => from = now,
         }
+    }
+}
+
+/// Objects that the running thread shares will be there.
+#[unsafe(export_name = "Java_java_lang_AtomvetObjects_prepare")]
+extern "system" fn prepare(_: Env, _: Object, base: i64, bytes: i64) {
+    if let Some(thread) = thread::current() {
+        planes::expect_accesses(thread, base as usize, bytes as usize);
     }
 }
 

@@ -259,7 +259,8 @@ fn is_block(method: &Method<'_>) -> bool {
         b"call" => method.descriptor.starts_with(b"()"),
         _ => false,
     };
-    // One access alone is atomic, whatever others do; most methods that only get or set a field are like that.
+    // One access alone is atomic, whatever others do; most methods that only get or set a field are like that, and
+    // constructors that only set final ones.
     is_own && !is_entry && !method.is_simple && method.access & ACC_SYNTHETIC == 0
 }
 

@@ -77,7 +77,7 @@ pub fn rewrite(file: &[u8], options: Options<'_>, plan: &mut dyn Plan) -> Result
             let Some(index) = found else { return Ok(None) };
             let attribute = &member.attributes[index];
             let code = Code::parse(&attribute.content, attribute.offset)?;
-            let method = Method { is_simple: is_simple(&method, &code)?, ..method };
+            let method = Method { is_simple: is_simple(&method, &code, &facts, &pool)?, ..method };
             let content = facts.body(&method, &code, options, plan, (&mut pool, &mut known))?;
             Ok(content.map(|content| (index, content)))
         });
@@ -142,24 +142,43 @@ pub fn unchanged(file: &[u8]) -> Result<(Vec<u8>, Vec<Error>), Error> {
 }
 
 /// See [`Method::is_simple`].
-fn is_simple(method: &Method<'_>, code: &Code<'_>) -> Result<bool, Error> {
+fn is_simple(
+    method: &Method<'_>,
+    code: &Code<'_>,
+    facts: &ClassFacts<'_>,
+    pool: &Pool<'_>,
+) -> Result<bool, Error> {
+    // An exception handler may stand before what it handles.
+    let mut may_repeat = !code.handlers.is_empty();
     let mut accesses = 0;
     for instruction in 0..code.instructions() {
         let pc = code.pc(instruction);
         match code.opcode(instruction) {
+            INVOKESPECIAL if is_plain_construction(code, instruction, pool) => {}
             INVOKEVIRTUAL..=INVOKEDYNAMIC | MONITORENTER | MONITOREXIT | JSR | JSR_W | RET => {
                 return Ok(false);
             }
-            GETSTATIC..=PUTFIELD | IALOAD..=SALOAD | IASTORE..=SASTORE => accesses += 1,
+            opcode @ GETSTATIC..=PUTFIELD => {
+                let field = code.operand(instruction).and_then(|(index, offset)| pool.field(index, offset));
+                let flags = field.ok().and_then(|field| facts.own_field(&field));
+                if opcode == PUTSTATIC || !flags.is_some_and(FieldFlags::is_final) {
+                    accesses += 1;
+                }
+            }
+            IALOAD..=SALOAD | IASTORE..=SASTORE => accesses += 1,
             _ => {}
         }
         let targets = instruction::jump_targets(code.bytes, pc, code.offset + pc)?;
-        if accesses > 1 || targets.into_iter().any(|target| target <= pc as i64) {
-            return Ok(false);
-        }
+        may_repeat |= targets.into_iter().any(|target| target <= pc as i64);
     }
-    // An exception handler may stand before what it handles.
-    Ok(method.access & ACC_SYNCHRONIZED == 0 && code.handlers.is_empty())
+    let is_once_at_most = accesses == 0 || accesses == 1 && !may_repeat;
+    Ok(method.access & ACC_SYNCHRONIZED == 0 && is_once_at_most)
+}
+
+/// Whether an instruction calls the constructor of `java/lang/Object`, which does nothing.
+fn is_plain_construction(code: &Code<'_>, instruction: usize, pool: &Pool<'_>) -> bool {
+    let method = code.operand(instruction).and_then(|(index, offset)| pool.method(index, offset));
+    method.is_ok_and(|method| method.owner == b"java/lang/Object" && method.name == b"<init>")
 }
 
 /// Which attribute of a method is its body.

@@ -86,7 +86,8 @@ pub struct Method<'a> {
     pub descriptor: &'a [u8],
     /// Public, static, synchronized and so on, as in the class file.
     pub access: u16,
-    /// Whether it calls nothing, has no loops and no monitors, and accesses memory once at most.
+    /// Whether it calls nothing but the constructor of `java/lang/Object`, has no monitors, and accesses memory once at most,
+    /// final fields of its own class apart.
     pub is_simple: bool,
 }
 

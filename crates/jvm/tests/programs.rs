@@ -5,7 +5,7 @@ mod support;
 
 use std::fs;
 
-use atomvet_jvm::{ClassFile, Fault, unchanged};
+use atomvet_jvm::{ClassFile, Fault, Method, Options, Order, Plan, Site, Wanted, rewrite, unchanged};
 use support::{PROGRAMS, folder, programs, read_classes, rewrite_all, run_both, say, version, write_classes};
 
 /// How often each hook is called, counted by hand in the source.
@@ -83,4 +83,38 @@ fn the_committed_classes_are_what_the_compiler_makes_of_the_sources() {
     for (name, bytes) in compiled {
         assert!(committed[name] == *bytes, "{name} is stale: write it again with BLESS=1");
     }
+}
+
+/// Collects the methods that are simple.
+#[derive(Default)]
+struct Simple(Vec<String>);
+
+impl Plan for Simple {
+    fn method(&mut self, method: &Method<'_>) -> Wanted {
+        if method.is_simple {
+            self.0.push([method.class, method.name].map(String::from_utf8_lossy).join("."));
+        }
+        Wanted::default()
+    }
+
+    fn site(&mut self, _: &Site<'_>) -> Option<u32> {
+        None
+    }
+}
+
+#[test]
+fn methods_that_access_memory_once_at_most_are_simple() {
+    let mut simple = Simple::default();
+    for file in programs().values() {
+        rewrite(file, Options { hook_class: "hooks", order: Order::Around }, &mut simple).unwrap();
+    }
+    let found = |class: &str| simple.0.iter().filter_map(|name| name.strip_prefix(class)).collect::<Vec<_>>();
+    // They set final fields only, or read one.
+    assert_eq!(found("Constructors$"), ["Inner$Innermost.<init>", "Inner$Innermost.outer", "Inner.<init>"]);
+    // The area of a circle reads its radius twice, which is final.
+    assert_eq!(
+        found("Shapes$"),
+        ["Circle.area", "Circle.radius", "Pair.first", "Pair.second", "Planet.area"]
+    );
+    assert_eq!(found("Switches"), [".<init>"]);
 }

@@ -218,6 +218,15 @@ pub fn forget(address: usize, bytes: usize) -> bool {
     true
 }
 
+/// Words about whole pages of memory will be written by this thread soon.
+pub fn expect_accesses(thread: &Thread, address: usize, bytes: usize) {
+    for plane in [thread.plane, thread.write_plane] {
+        // SAFETY: a reserved plane.
+        let words = unsafe { word(plane, address) };
+        sys::populate_pages(&raw const *words as usize, bytes / 2);
+    }
+}
+
 /// Nobody has accessed whole pages of memory. Who held the locks there is not forgotten.
 pub fn forget_accesses(address: usize, bytes: usize) {
     for plane in (0..PLANES).flat_map(|index| [plane(index), plane_of_writes(index)]) {

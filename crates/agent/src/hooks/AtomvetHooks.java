@@ -20,6 +20,8 @@ public final class AtomvetHooks {
 
     /** Of the agent and the recorder: see constant() in natives.rs. */
     static final long SITES = constant(0);
+    /** A byte per site of a block. */
+    private static final long HEARD_OF = constant(5);
     private static final int CUTOFF = (int) constant(3);
     /** Hooks are called and do nothing, to measure what calling them costs. */
     private static final boolean EMPTY = constant(4) != 0;
@@ -110,6 +112,13 @@ public final class AtomvetHooks {
         int[] callSites = new int[16];
         /** For AtomvetObjects.share(), which needs some memory and does not call itself. */
         final Object[] open = new Object[64];
+        /** Where objects go that this thread shares, up to where, and how much room it had there. */
+        long nextBase;
+        long endOfBases;
+        long roomForBases;
+        /** Classes whose objects this thread has used lately; see AtomvetObjects. */
+        static final int ABOUTS = 256;
+        final AtomvetObjects.About[] abouts = new AtomvetObjects.About[ABOUTS];
         /** Shared objects without a number that this thread has used lately, by identity hash code. */
         final AtomvetObjects.Shared[] lately = new AtomvetObjects.Shared[AtomvetObjects.LATELY];
         /** Where a method is about to be called that may be watched; the innermost watched call. See AtomvetCalls. */
@@ -709,7 +718,7 @@ public final class AtomvetHooks {
         if (copy != null) {
             T t = t();
             if (t != null && !t.busy) {
-                long where = AtomvetObjects.About.of(t, copy.getClass()).where;
+                long where = AtomvetObjects.About.of(t, copy).where;
                 if (where != 0) {
                     U.putLong(copy, where, 0);
                 }
@@ -733,10 +742,9 @@ public final class AtomvetHooks {
             U.putInt(t.blocks + ((long) depth << 2), site);
         }
         t.depth = depth + 1;
-        long word = SITES + ((long) site << 3);
-        if (U.getLong(word) != 1) {
+        if (U.getByte(HEARD_OF + site) == 0) {
             // Every block is heard of once, whatever happens in it.
-            U.putLong(word, 1);
+            U.putByte(HEARD_OF + site, (byte) 1);
             introduceBlocks(t);
         }
     }
@@ -885,7 +893,7 @@ public final class AtomvetHooks {
 
     /** The base of an object that is locked, as the held-th. */
     private static long lock(T t, Object o, int held) {
-        long where = AtomvetObjects.About.of(t, o.getClass()).where;
+        long where = AtomvetObjects.About.of(t, o).where;
         if (where != 0) {
             long id = U.getLongVolatile(o, where);
             return id != 0 && (id & 1) == 0 ? id : AtomvetObjects.share(t, o);

@@ -1,6 +1,7 @@
 package java.lang;
 
 import java.lang.ref.WeakReference;
+import jdk.internal.loader.BuiltinClassLoader;
 import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
 
@@ -43,6 +44,8 @@ final class AtomvetObjects {
         /** Whether its objects are followed when something is published, and whether they are shared then. */
         final boolean followed;
         final boolean mayBeShared;
+        /** Whether the JVM never gives it up, so that it may be held on to. */
+        final boolean stays;
 
         static final ClassValue<About> ALL = new ClassValue<About>() {
             @Override
@@ -51,15 +54,25 @@ final class AtomvetObjects {
             }
         };
 
-        static About of(AtomvetHooks.T t, Class<?> type) {
-            if (t.busy) {
-                return ALL.get(type);
-            }
+        /** What is known of an object's class. Those that a thread has used lately it finds by what their objects begin with. */
+        static About of(AtomvetHooks.T t, Object o) {
+            int at = U.getInt(o, 8L) >>> 3 & AtomvetHooks.T.ABOUTS - 1;
+            About known = t.abouts[at];
+            return known != null && known.type == o.getClass() ? known : find(t, o.getClass(), at);
+        }
+
+        @DontInline
+        private static About find(AtomvetHooks.T t, Class<?> type, int at) {
+            boolean wasBusy = t.busy;
             t.busy = true;
             try {
-                return ALL.get(type);
+                About about = ALL.get(type);
+                if (about.stays) {
+                    t.abouts[at] = about;
+                }
+                return about;
             } finally {
-                t.busy = false;
+                t.busy = wasBusy;
             }
         }
 
@@ -91,7 +104,9 @@ final class AtomvetObjects {
             references = java.util.Arrays.copyOf(found, count);
             where = id >= 1 << 16 ? 0 : id;
             end = last;
-            followed = type.getClassLoader() != null;
+            ClassLoader loader = type.getClassLoader();
+            stays = (loader == null || loader instanceof BuiltinClassLoader) && !type.isHidden();
+            followed = loader != null;
             mayBeShared = followed || type.isArray();
         }
 
@@ -133,7 +148,7 @@ final class AtomvetObjects {
         if (t == null || t.busy) {
             return;
         }
-        About about = About.of(t, o.getClass());
+        About about = About.of(t, o);
         if (about.where != 0) {
             long id = U.getLongVolatile(o, about.where);
             if (id == 0 || (id & 1) != 0) {
@@ -189,8 +204,8 @@ final class AtomvetObjects {
         boolean wasBusy = t.busy;
         t.busy = true;
         try {
-            About about = About.ALL.get(first.getClass());
-            long base = shareOne(first, about);
+            About about = About.of(t, first);
+            long base = shareOne(t, first, about);
             if (base < 0) {
                 return -base;
             }
@@ -199,12 +214,10 @@ final class AtomvetObjects {
             int count = 1;
             open[0] = first;
             int budget = REACH;
-            // Of what was looked at last: elements of an array are mostly of one class.
-            About aboutNext = about;
             while (count > 0) {
                 Object o = open[--count];
                 open[count] = null;
-                about = about.type == o.getClass() ? about : About.ALL.get(o.getClass());
+                about = About.of(t, o);
                 Object[] elements = o instanceof Object[] ? (Object[]) o : null;
                 int references = elements != null ? elements.length : about.followed ? about.references.length : 0;
                 for (int i = 0; i < references && budget > 0; i++) {
@@ -212,11 +225,8 @@ final class AtomvetObjects {
                     if (next == null || next instanceof String || next instanceof Class) {
                         continue;
                     }
-                    Class<?> type = next.getClass();
-                    if (aboutNext.type != type) {
-                        aboutNext = About.ALL.get(type);
-                    }
-                    if (!aboutNext.mayBeShared || shareOne(next, aboutNext) < 0) {
+                    About aboutNext = About.of(t, next);
+                    if (!aboutNext.mayBeShared || shareOne(t, next, aboutNext) < 0) {
                         continue;
                     }
                     budget--;
@@ -236,16 +246,16 @@ final class AtomvetObjects {
     }
 
     /** Shares one object: its base, negative if it was shared already. */
-    private static long shareOne(Object o, About about) {
+    private static long shareOne(AtomvetHooks.T t, Object o, About about) {
         long where = about.where;
         if (where == 0) {
             int hash = System.identityHashCode(o);
             long base = Shared.find(o, hash);
-            return base != 0 ? -base : Shared.add(o, hash, about);
+            return base != 0 ? -base : Shared.add(t, o, hash, about);
         }
         long id = U.getLongVolatile(o, where);
         if (id == 0 || (id & 1) != 0) {
-            long base = newBase(o, about);
+            long base = newBase(t, o, about);
             do {
                 if (U.compareAndSetLong(o, where, id, base)) {
                     return base;
@@ -256,9 +266,9 @@ final class AtomvetObjects {
         return -id;
     }
 
-    private static long newBase(Object o, About about) {
+    private static long newBase(AtomvetHooks.T t, Object o, About about) {
         long room = about.room(o) + 15 & -16;
-        long base = U.getAndAddLong(null, NEXT_BASE, room);
+        long base = room > LEAST_ROOM / 2 ? U.getAndAddLong(null, NEXT_BASE, room) : smallBase(t, room);
         if (o instanceof Class) {
             AtomvetHooks.announce(base, About.ALL.get((Class<?>) o).number, 1);
         } else {
@@ -267,13 +277,39 @@ final class AtomvetObjects {
         return base;
     }
 
+    /** What a thread gets at once: more every time, pages of the filter's words, and in the end one large page. */
+    private static final long LEAST_ROOM = 1 << 13;
+    private static final long MOST_ROOM = 1 << 22;
+
+    /** Objects that one thread shares are next to each other, because it is mostly the same one that uses them. */
+    private static long smallBase(AtomvetHooks.T t, long room) {
+        if (t.endOfBases - t.nextBase < room) {
+            long all = Math.min(Math.max(2 * t.roomForBases, LEAST_ROOM), MOST_ROOM);
+            long next;
+            long from;
+            do {
+                next = U.getLongVolatile(null, NEXT_BASE);
+                from = next + all - 1 & -all;
+            } while (!U.compareAndSetLong(null, NEXT_BASE, next, from + all));
+            t.roomForBases = all;
+            t.nextBase = from;
+            t.endOfBases = from + all;
+            prepare(from, all);
+        }
+        long base = t.nextBase;
+        t.nextBase = base + room;
+        return base;
+    }
+
+    private static native void prepare(long base, long bytes);
+
     // Objects that have no number in them.
 
     /** Whose an object was when it was last seen, by identity hash code: that in the upper half, the thread's number below. */
-    private static final int OWNERS_MASK = (1 << 20) - 1;
+    private static final int OWNERS_MASK = (1 << 17) - 1;
     private static final int SHARED = 0;
     /** How many shared ones a thread finds without a look at the tables, which are too large for a cache. */
-    static final int LATELY = 256;
+    static final int LATELY = 2048;
 
     /** Where the owner of an object with this hash code is noted. */
     private static long owner(int hash) {
@@ -370,7 +406,7 @@ final class AtomvetObjects {
         }
 
         /** The base of an object; negative if another thread was faster. */
-        static long add(Object o, int hash, About about) {
+        static long add(AtomvetHooks.T t, Object o, int hash, About about) {
             synchronized (LOCK) {
                 long there = find(o, hash);
                 if (there != 0) {
@@ -379,7 +415,7 @@ final class AtomvetObjects {
                 if (count >= table.length) {
                     sweep();
                 }
-                long base = newBase(o, about);
+                long base = newBase(t, o, about);
                 Shared one = new Shared(o, hash, base);
                 Shared[] all = table;
                 one.next = all[hash & all.length - 1];
