@@ -4,6 +4,8 @@
 //! Lines are appended before the first record that needs them, so that the file is read on when a number is not
 //! known.
 
+mod objects;
+
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
@@ -11,10 +13,8 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 
+use self::objects::{Object, Objects};
 use super::symbols::{Function, Owner, Place};
-
-/// How many objects are kept. Of the oldest a variable that nobody has named yet is a number.
-const OBJECTS: usize = 4 << 20;
 
 /// See the head of this file.
 pub(crate) struct Names {
@@ -34,8 +34,7 @@ pub(crate) struct Names {
     fields: HashMap<(u32, u64), String>,
     statics: HashMap<(u32, u64), String>,
     threads: FxHashMap<u32, String>,
-    /// Objects and their bases, which only grow, but for few.
-    objects: Vec<(u64, Object)>,
+    objects: Objects,
     /// What could not be instrumented.
     left_alone: Vec<String>,
     /// Why the agent could not begin.
@@ -49,13 +48,6 @@ struct Class {
     shift: Option<u32>,
     /// How many of its objects were met.
     objects: u32,
-}
-
-#[derive(Clone, Copy)]
-struct Object {
-    class: u32,
-    /// Which of its class it is; 0 is the class itself.
-    number: u32,
 }
 
 /// Where elements begin behind the base of an array.
@@ -76,7 +68,7 @@ impl Names {
             fields: HashMap::new(),
             statics: HashMap::new(),
             threads: FxHashMap::default(),
-            objects: Vec::new(),
+            objects: Objects::default(),
             left_alone: Vec::new(),
             failure: None,
         }
@@ -190,24 +182,12 @@ impl Names {
         } else {
             0
         };
-        let new = (base, Object { class, number });
-        if self.objects.last().is_none_or(|last| last.0 < base) {
-            self.objects.push(new);
-        } else {
-            match self.objects.binary_search_by_key(&base, |object| object.0) {
-                Ok(at) => self.objects[at] = new,
-                Err(at) => self.objects.insert(at, new),
-            }
-        }
-        if self.objects.len() > OBJECTS {
-            self.objects.drain(..OBJECTS / 2);
-        }
+        self.objects.add(base, Object { class, number });
     }
 
     /// The variable at an address, or the object, if it is that of a lock.
     pub(crate) fn variable(&mut self, address: u64) -> Option<String> {
-        let after = self.objects.partition_point(|object| object.0 <= address);
-        let &(base, Object { class, number }) = self.objects.get(after.checked_sub(1)?)?;
+        let (base, Object { class, number }) = self.objects.around(address)?;
         let known = self.classes.get(&class)?;
         let displacement = address - base;
         let object = if number == 0 { known.name.clone() } else { format!("{}#{number}", known.name) };
