@@ -125,12 +125,15 @@ fn witnesses_hold(
 ) -> Result<(), String> {
     let requests: Vec<Request> = findings.iter().map(Request::from).collect();
     let (mut witnesses, mut clearer) = (Vec::new(), Vec::new());
-    for (request, found) in requests.iter().zip(replay(config, events, &requests)) {
-        // What is passed over while nothing is looked for makes no difference but between ways that are as good.
-        let alone = replay(config, events, &[*request]).remove(0);
+    let explanations = replay(config, events, &requests);
+    // What is passed over while nothing is looked for makes no difference but between ways that are as good.
+    if let (Some(&request), Some(found)) = (requests.last(), explanations.last()) {
+        let alone = replay(config, events, &[request]).remove(0);
         if alone.as_ref().map(costs) != found.as_ref().map(costs) {
             return Err(format!("asked for alone, {request:?} has {alone:?} and not {found:?}"));
         }
+    }
+    for (request, found) in requests.iter().zip(explanations) {
         let again = || replay(config, events, &[Request { block: None, ..*request }]).remove(0);
         let found = found.or_else(again).ok_or_else(|| format!("no witness for {request:?}"))?;
         let ends_late = found.witness.steps.last().is_none_or(|last| last.to > request.event);
