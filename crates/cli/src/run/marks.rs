@@ -2,16 +2,22 @@
 //! (`crates/recorder/src/{handover,atomics}.rs`).
 //!
 //! A mark is for a period of a thread, `index in the filter << 32 | when`, and a variable that is written there. Who comes after it
-//! reads the variable of the first mark for its period or a later one. So many are kept per index; who asks for an older
-//! one is told that it is forgotten, never given a later one.
+//! reads the variable of the first mark for its period or a later one.
+//!
+//! A mark that is older than every block that is open now can be forgotten: whatever came before it is over, so nothing can come
+//! to be before that any more, and no order from there ever closes a cycle. In programs with blocks that stay open for long,
+//! marks become many; of those, so many are kept per index, and who asks for an older one is told that it is
+//! lost, never given a later one.
 
 use std::collections::VecDeque;
 
 use atomvet_trace::{ThreadId, VarId};
 use rustc_hash::FxHashMap;
 
-/// How many are kept per index.
-const MOST: usize = 1 << 12;
+/// How many are kept per index at most.
+const MOST: usize = 1 << 17;
+/// How many there are before any are forgotten.
+const FEW: usize = 256;
 
 /// The marks of all threads.
 #[derive(Default)]
@@ -23,12 +29,19 @@ pub(crate) struct Marks {
 struct OfIndex {
     /// Their periods only grow.
     kept: VecDeque<Mark>,
-    /// The last period of those that were forgotten.
+    /// Their variables, where they are forgotten.
+    spare: Vec<Room>,
+    /// The last period of those that were forgotten, and of those that should not have been.
     forgotten: u64,
+    lost: u64,
+    /// How many there have to be before it is looked again which can be forgotten.
+    enough: usize,
 }
 
 struct Mark {
     period: u64,
+    /// When it was made.
+    time: u64,
     /// What was written there, by whom, and whether anybody has read it.
     variable: VarId,
     by: ThreadId,
@@ -40,37 +53,79 @@ struct Mark {
 pub(crate) enum Room {
     /// Nothing yet.
     None,
-    /// The variable of a mark that is forgotten for it, which nobody else has used.
-    Own(VarId),
-    /// The same, but others have.
+    /// The variable of a forgotten mark of this thread, which nobody else has used.
+    Own(VarId, ThreadId),
+    /// That of another.
     Used(VarId),
 }
 
+/// What there is to come after.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Before {
+    /// What was written there is to be read.
+    Mark(VarId),
+    /// Nothing that could matter.
+    Nothing,
+    /// It is not known any more.
+    Lost,
+}
+
 impl Marks {
-    /// Makes a mark of a thread, unless there is one for that period or a later one. `new` is asked for its variable.
-    pub(crate) fn make(&mut self, period: u64, by: ThreadId, new: impl FnOnce(Room) -> VarId) {
+    /// Makes a mark of a thread, unless there is one for that period or a later one. `new` is asked for its variable, and
+    /// `oldest_open` when the oldest block began that is open now, if there are so many marks that it matters.
+    pub(crate) fn make(
+        &mut self,
+        (period, time): (u64, u64),
+        by: ThreadId,
+        oldest_open: impl FnOnce() -> u64,
+        new: impl FnOnce(Room) -> VarId,
+    ) {
         let marks = self.of_index.entry(period >> 32).or_default();
         if marks.kept.back().is_some_and(|last| last.period >= period) {
             return;
         }
-        let mut room = Room::None;
-        if marks.kept.len() > MOST
-            && let Some(oldest) = marks.kept.pop_front()
-        {
-            marks.forgotten = oldest.period;
-            let is_own = oldest.by == by && !oldest.is_read;
-            room = if is_own { Room::Own(oldest.variable) } else { Room::Used(oldest.variable) };
+        if marks.kept.len() >= marks.enough.max(FEW) {
+            marks.forget(oldest_open());
         }
-        marks.kept.push_back(Mark { period, variable: new(room), by, is_read: false });
+        let room = match marks.spare.pop() {
+            Some(Room::Own(variable, owner)) if owner != by => Room::Used(variable),
+            room => room.unwrap_or(Room::None),
+        };
+        marks.kept.push_back(Mark { period, time, variable: new(room), by, is_read: false });
     }
 
-    /// The variable of the first mark for a period or a later one, to be read; nothing if that is forgotten.
-    pub(crate) fn first_since(&mut self, period: u64) -> Option<VarId> {
-        let marks = self.of_index.get_mut(&(period >> 32)).filter(|marks| period > marks.forgotten)?;
+    /// What comes before somebody who comes after a period.
+    pub(crate) fn first_since(&mut self, period: u64) -> Before {
+        let Some(marks) = self.of_index.get_mut(&(period >> 32)) else { return Before::Lost };
+        if period <= marks.forgotten {
+            return if period <= marks.lost { Before::Lost } else { Before::Nothing };
+        }
         let at = marks.kept.partition_point(|mark| mark.period < period);
-        let mark = marks.kept.get_mut(at)?;
+        let Some(mark) = marks.kept.get_mut(at) else { return Before::Lost };
         mark.is_read = true;
-        Some(mark.variable)
+        Before::Mark(mark.variable)
+    }
+}
+
+impl OfIndex {
+    fn forget(&mut self, oldest_open: u64) {
+        let most = if self.kept.len() < MOST { MOST } else { MOST / 4 * 3 };
+        while let Some(oldest) = self.kept.front() {
+            let is_over = oldest.time < oldest_open;
+            if !is_over && self.kept.len() <= most {
+                break;
+            }
+            self.forgotten = oldest.period;
+            if !is_over {
+                self.lost = oldest.period;
+            }
+            let is_own = !oldest.is_read;
+            let room =
+                if is_own { Room::Own(oldest.variable, oldest.by) } else { Room::Used(oldest.variable) };
+            self.spare.push(room);
+            self.kept.pop_front();
+        }
+        self.enough = MOST.min(2 * self.kept.len());
     }
 }
 
@@ -78,42 +133,71 @@ impl Marks {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_first_mark_that_is_late_enough_counts() {
-        let mut marks = Marks::default();
-        for (variable, period) in [(0, 3), (1, 7), (2, 5), (3, 7), (4, 9), (5, 1 << 32 | 4)] {
-            marks.make(period, ThreadId(0), |room| {
-                assert_eq!(room, Room::None);
-                VarId(variable)
-            });
-        }
-        let found = [1, 3, 4, 7, 8, 9, 10, 1 << 32].map(|period| marks.first_since(period).map(|v| v.0));
-        assert_eq!(found, [Some(0), Some(0), Some(1), Some(1), Some(4), Some(4), None, Some(5)]);
+    const T: ThreadId = ThreadId(0);
+
+    fn make(marks: &mut Marks, period: u64, oldest_open: u64) -> Room {
+        let mut found = Room::None;
+        marks.make(
+            (period, period),
+            T,
+            || oldest_open,
+            |room| {
+                found = room;
+                match room {
+                    Room::None => VarId(period as u32),
+                    Room::Own(variable, _) | Room::Used(variable) => variable,
+                }
+            },
+        );
+        found
     }
 
     #[test]
-    fn what_is_forgotten_is_not_taken_for_a_later_one() {
+    fn the_first_mark_that_is_late_enough_counts() {
         let mut marks = Marks::default();
-        let mut reused = Vec::new();
-        for period in 1..=MOST as u64 + 11 {
-            // The index has another thread in the end; the second mark is read.
-            let by = ThreadId(u32::from(period > MOST as u64 + 6));
-            marks.make(period, by, |room| match room {
-                Room::None => VarId(period as u32),
-                Room::Own(variable) | Room::Used(variable) => {
-                    reused.push(room);
-                    variable
-                }
-            });
-            if period == 2 {
-                assert_eq!(marks.first_since(2), Some(VarId(2)));
-            }
+        for period in [3, 7, 5, 7, 9, 1 << 32 | 4] {
+            assert_eq!(make(&mut marks, period, 0), Room::None);
         }
-        let own = |number| Room::Own(VarId(number));
-        let used = |number| Room::Used(VarId(number));
-        assert_eq!(reused[..4], [own(1), used(2), own(3), own(4)]);
-        assert_eq!(reused[4..], [own(5), used(6), used(7), used(8), used(9), used(10)]);
-        assert_eq!(marks.first_since(10), None);
-        assert_eq!(marks.first_since(11), Some(VarId(11)));
+        let found = [1, 3, 4, 7, 8, 9, 1 << 32].map(|period| marks.first_since(period));
+        assert_eq!(found, [3, 3, 7, 7, 9, 9, 4].map(|variable| Before::Mark(VarId(variable))));
+        assert_eq!(marks.first_since(10), Before::Lost);
+        assert_eq!(marks.first_since(2 << 32), Before::Lost);
+    }
+
+    #[test]
+    fn what_is_over_is_forgotten_and_its_variables_are_used_again() {
+        let mut marks = Marks::default();
+        for period in 1..=FEW as u64 {
+            make(&mut marks, period, 0);
+        }
+        assert_eq!(marks.first_since(3), Before::Mark(VarId(3)));
+        // A block is open since the time 5.
+        let after = FEW as u64 + 1;
+        assert_eq!(make(&mut marks, after, 5), Room::Own(VarId(4), T));
+        assert_eq!(make(&mut marks, after + 1, 5), Room::Used(VarId(3)));
+        assert_eq!([4, 5].map(|period| marks.first_since(period)), [Before::Nothing, Before::Mark(VarId(5))]);
+        // Another thread has the index by now.
+        let mut room = Room::None;
+        marks.make(
+            (after + 2, after + 2),
+            ThreadId(1),
+            || 5,
+            |found| {
+                room = found;
+                VarId(0)
+            },
+        );
+        assert_eq!(room, Room::Used(VarId(2)));
+    }
+
+    #[test]
+    fn what_is_lost_is_not_taken_for_a_later_one() {
+        let mut marks = Marks::default();
+        for period in 1..=MOST as u64 + 1 {
+            make(&mut marks, period, 0);
+        }
+        let quarter = MOST as u64 / 4;
+        assert_eq!([1, quarter].map(|period| marks.first_since(period)), [Before::Lost; 2]);
+        assert_eq!(marks.first_since(quarter + 1), Before::Mark(VarId(quarter as u32 + 1)));
     }
 }

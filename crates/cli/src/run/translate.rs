@@ -24,7 +24,7 @@ use atomvet_trace::{
 };
 use rustc_hash::FxHashMap;
 
-use super::marks::{Marks, Room};
+use super::marks::{Before, Marks, Room};
 use super::ring::{Record, flavour};
 use super::symbols::{Meaning, Owner, is_outlined};
 use super::variables::Variables;
@@ -67,6 +67,8 @@ pub(crate) struct Translator {
     lives: HashMap<u64, u32>,
     semaphores: BTreeMap<u64, Semaphore>,
     marks: Marks,
+    /// How many records there were.
+    now: u64,
     /// Per address, what each thread last published there.
     published: BTreeMap<u64, Vec<Publication>>,
     /// A JVM's program may publish the result of each of its tasks: those addresses, the oldest first.
@@ -120,6 +122,8 @@ enum Use {
 struct Frame {
     /// It is a block to the checkers, and this is how it begins.
     block: Option<(RegionId, SiteId)>,
+    /// When it was announced.
+    since: u64,
     /// It is suspended, by so many of the thread's suspensions.
     suspended_by: u32,
     is_user_function: bool,
@@ -218,6 +222,7 @@ impl Translator {
             lives: HashMap::new(),
             semaphores: BTreeMap::new(),
             marks: Marks::default(),
+            now: 0,
             published: BTreeMap::new(),
             publications: VecDeque::new(),
             spare: Vec::new(),
@@ -249,6 +254,7 @@ impl Translator {
             }
             _ => {}
         }
+        self.now += 1;
         let thread = self.thread(record.thread);
         while self.threads[record.thread as usize].open.len() > record.depth() {
             self.end(record.thread, thread, events);
@@ -326,10 +332,11 @@ impl Translator {
         };
         let state = &mut self.threads[record.thread as usize];
         // Blocks whose announcement was overtaken by what another thread said on behalf of this one: their ends count.
-        let nothing = Frame { block: None, suspended_by: 0, is_user_function: false };
+        let since = self.now;
+        let nothing = Frame { block: None, since, suspended_by: 0, is_user_function: false };
         state.open.resize(record.depth().max(state.open.len()), nothing);
         let block = is_block.then_some((region, site));
-        state.open.push(Frame { block, suspended_by: 0, is_user_function });
+        state.open.push(Frame { block, since, suspended_by: 0, is_user_function });
         state.user_functions += usize::from(is_user_function);
         if is_block {
             events.push(Event { thread, op: Op::Begin(region), site });
@@ -673,9 +680,10 @@ impl Translator {
 
     fn mark(&mut self, period: u64, thread: ThreadId, events: &mut Vec<Event>) {
         let (variables, names, not_data) = (&mut self.variables, &mut self.names, &mut self.not_data);
-        self.marks.make(period, thread, |room| {
+        let oldest_open = || oldest_open(&self.threads);
+        self.marks.make((period, self.now), thread, oldest_open, |room| {
             let variable = match room {
-                Room::Own(variable) => variable,
+                Room::Own(variable, _) => variable,
                 Room::Used(variable) => {
                     events.push(Event { thread, op: Op::Alloc(variable), site: SiteId::NONE });
                     variable
@@ -695,8 +703,9 @@ impl Translator {
 
     fn behind(&mut self, period: u64, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
         match self.marks.first_since(period) {
-            Some(variable) => events.push(Event { thread, op: Op::Read(variable), site }),
-            None => self.seen.lost_orders += 1,
+            Before::Mark(variable) => events.push(Event { thread, op: Op::Read(variable), site }),
+            Before::Nothing => {}
+            Before::Lost => self.seen.lost_orders += 1,
         }
     }
 
@@ -833,6 +842,12 @@ impl Translator {
         self.blocks.retain(|&block, _| !is_code(block) || !(start..=end).contains(&(block & LOW)));
         self.recent_blocks.fill((0, Known::System));
     }
+}
+
+/// When the oldest block was announced that is open now.
+fn oldest_open(threads: &[Thread]) -> u64 {
+    let blocks = threads.iter().filter_map(|thread| thread.open.iter().find(|frame| frame.block.is_some()));
+    blocks.map(|frame| frame.since).min().unwrap_or(u64::MAX)
 }
 
 fn forget<T>(objects: &mut BTreeMap<u64, T>, start: u64, end: u64, mut each: impl FnMut(T)) {
