@@ -93,8 +93,7 @@ fn overlaps(word: u64, address: usize, size: usize) -> bool {
 #[inline(always)]
 pub fn is_covered(thread: &Thread, address: usize, size: usize) -> bool {
     let this = variable(address, size);
-    let word = word_of_atomic(address).load(Ordering::Relaxed);
-    if word & (VARIABLE | ALONE | ALWAYS | SILENCED) == this | ALONE | SILENCED {
+    if writes_to(address) & (VARIABLE | ALONE | ALWAYS | SILENCED) == this | ALONE | SILENCED {
         let read = word_of_reader(thread.index as usize, address).load(Ordering::Relaxed);
         thread::is_since(read, thread.key) && read & VARIABLE == this
     } else {
@@ -113,7 +112,7 @@ pub fn take_over(thread: &mut Thread, kind: Kind, address: usize, size: usize, p
         return take_over_plainly(thread, kind, access, address, size);
     }
     let (writes, this) = (word_of_atomic(address), variable(address, size));
-    let mut word = writes.load(Ordering::Relaxed);
+    let mut word = writes_to(address);
     let may_be_silent = !commutes(kind) && word & ALWAYS == 0;
     let is_this = word == 0 || word & VARIABLE == this;
     if may_be_silent && is_this && word & ALONE != 0 && is_noted(thread, access, word, address) {
@@ -212,8 +211,7 @@ fn read_by(thread: &Thread) -> u64 {
 /// Notes an access, as recorded or not. True if it has to be recorded after all.
 fn note(thread: &mut Thread, access: Access, word: u64, address: usize, is_recorded: bool) -> bool {
     let (writes, reads) = (word_of_atomic(address), word_of_reader(thread.index as usize, address));
-    let read = reads.load(Ordering::Relaxed);
-    let has_room = word & read_by(thread) == 0 || !is_new(thread, read);
+    let has_room = word & read_by(thread) == 0 || !is_new(thread, reads.load(Ordering::Relaxed));
     let is_recorded = is_recorded || access == Access::Read && !has_room;
     if !is_recorded {
         handover::leave_out(thread);
@@ -243,9 +241,11 @@ fn forget_reads(word: u64, address: usize) {
     }
 }
 
-/// What the words for 8 bytes say about writes.
+/// What the word for 8 bytes says about writes. Where there are no atomics nobody looks: a page that is read before it is first
+/// written to costs two faults, the second of which stops all other threads.
+#[inline(always)]
 pub fn writes_to(address: usize) -> u64 {
-    word_of_atomic(address).load(Ordering::Relaxed)
+    if planes::may_have_atomics(address) { word_of_atomic(address).load(Ordering::Relaxed) } else { 0 }
 }
 
 /// A write was noted, after what the words had said before, and was none. What the thread did do is recorded, and all reads that are
