@@ -347,7 +347,7 @@ fn seen(program: &Value) -> String {
         ("unknown_joins", "joins of threads that started unseen"),
         ("lost_in_handlers", "accesses in signal handlers lost"),
         ("lost_threads", "threads not recorded"),
-        ("lost_orders", "locks taken after it was forgotten who had held them"),
+        ("lost_orders", "orders between threads forgotten"),
     ] {
         if figure(name) > 0 {
             parts.push(format!("{} {what}", grouped(figure(name))));
