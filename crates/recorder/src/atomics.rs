@@ -140,7 +140,7 @@ pub fn take_over(thread: &mut Thread, kind: Kind, address: usize, size: usize, p
         writes.store(kept | OVERTAKEN | ALWAYS | this, Ordering::Relaxed);
         return is_recorded;
     }
-    if word & ALONE == 0 && shadow::hand_over(thread, access, address, size) {
+    if word & ALONE == 0 && shadow::leave_to_atomics(thread, access, address, size) {
         word |= ALONE;
     }
     if !is_recorded && !has_patience() {
@@ -322,8 +322,7 @@ pub(crate) fn meet(thread: &mut Thread, access: Access, address: usize, size: us
     true
 }
 
-/// Whether any of these bytes, of one word of the filter, is part of an atomic that is alone; and whether there is any atomic
-/// in that word.
+/// Whether any of these bytes, of one word of the filter, is part of an atomic, and whether there is one anywhere in that word.
 #[inline(always)]
 pub(crate) fn are_at(address: usize, size: usize) -> (bool, bool) {
     if !planes::may_have_atomics(address) {

@@ -317,7 +317,7 @@ pub(crate) fn take_over(
 
 /// Under the lock of the stripe, after an access to an atomic was taken over: the words of `atomics.rs` are to tell of it from now on,
 /// not these. False if there are plain accesses of other threads that would matter to a write.
-pub(crate) fn hand_over(thread: &Thread, access: Access, address: usize, size: usize) -> bool {
+pub(crate) fn leave_to_atomics(thread: &Thread, access: Access, address: usize, size: usize) -> bool {
     let (known, bytes) = (planes::summary_of_all(address), bytes_of(address, size));
     let words = || {
         let planes = (0..PLANES).flat_map(|i| [(plane(i), 0x10 << i), (plane_of_writes(i), 1 << i)]);

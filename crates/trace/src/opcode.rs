@@ -153,7 +153,13 @@ fn encode_several(op: Op) -> Option<(u8, u32)> {
 
 /// The index of an operation's target; 0 if it has none.
 #[inline(always)]
-fn target(op: Op) -> u32 {
+fn target(mut op: Op) -> u32 {
+    target_of(&mut op).map_or(0, |id| *id)
+}
+
+/// Where an operation has the index of its target, if it has one.
+#[inline(always)]
+fn target_of(op: &mut Op) -> Option<&mut u32> {
     match op {
         Op::Read(VarId(id))
         | Op::Write(VarId(id))
@@ -169,8 +175,8 @@ fn target(op: Op) -> u32 {
         | Op::Begin(RegionId(id))
         | Op::Alloc(VarId(id))
         | Op::Free(VarId(id))
-        | Op::Escape(VarId(id)) => id,
-        Op::End | Op::Local | Op::Skip => 0,
+        | Op::Escape(VarId(id)) => Some(id),
+        Op::End | Op::Local | Op::Skip => None,
     }
 }
 
@@ -240,24 +246,9 @@ const TEMPLATES: [Op; 256] = {
 #[inline(always)]
 pub(crate) fn decode(code: u8, target: u32) -> Op {
     let mut op = TEMPLATES[usize::from(code)];
-    match &mut op {
-        Op::Read(VarId(id))
-        | Op::Write(VarId(id))
-        | Op::Update(VarId(id), _)
-        | Op::Acquire(LockId(id), _)
-        | Op::Release(LockId(id), _)
-        | Op::Reacquire(LockId(id), _)
-        | Op::Rerelease(LockId(id), _)
-        | Op::Wait(LockId(id))
-        | Op::Fork(ThreadId(id))
-        | Op::Join(ThreadId(id))
-        | Op::Barrier(BarrierId(id))
-        | Op::Begin(RegionId(id))
-        | Op::Alloc(VarId(id))
-        | Op::Free(VarId(id))
+    if let Some(id) = target_of(&mut op) {
         // The target is 0 where there is no label, which stays the largest id there is.
-        | Op::Escape(VarId(id)) => *id |= target,
-        Op::End | Op::Local | Op::Skip => {}
+        *id |= target;
     }
     op
 }
