@@ -434,7 +434,8 @@ public final class AtomvetCalls {
                 access(t, call, YES);
             }
         } else if (call.action != UPDATE_BY && call.action != UPDATE_KEY_BY) {
-            if (!AtomvetHooks.tryHold(t, address)) {
+            // What is told by a handle or an offset others may access plainly: the agent keeps them out.
+            if (call.how != 0 || !AtomvetHooks.tryHold(t, address)) {
                 AtomvetHooks.holds(t, hold(address));
             }
         }
