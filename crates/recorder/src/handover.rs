@@ -16,7 +16,7 @@
 //! For every lock a word of the filter's memory says who gave it back last:
 //!
 //! ```text
-//! word = index (12) | period (32) | (14) | never silent (1) | times taken (4) | recorded (1)
+//! word = index (12) | period (31) | (15) | never silent (1) | times taken (4) | recorded (1)
 //! ```
 //!
 //! Only its owner writes it. Locks that are taken for the first few times are recorded in any case: reports about small programs
@@ -27,7 +27,7 @@ use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use crate::ring::Kind;
 use crate::stream::{self, Behalf, MOST_BLOCKS};
 use crate::sys;
-use crate::thread::{self, FRAMES, Frame, SILENT, STEP, Thread, UNMARKED};
+use crate::thread::{self, FRAMES, Frame, INDEX_SHIFT, SILENT, STEP, Thread, UNMARKED};
 use crate::{late, planes, shadow};
 
 /// The giving-back has a record of its own.
@@ -44,9 +44,10 @@ pub fn have_no_patience() {
     PATIENCE.store(0, Ordering::Relaxed);
 }
 
-/// A period, as it is told to the command.
+/// A period, as it is told to the command: index and number in 32 bits each.
 fn told(key: u64) -> u64 {
-    key / STEP
+    let period = (key & ((1 << INDEX_SHIFT) - 1)) / STEP;
+    (thread::index_of(key) as u64) << 32 | period
 }
 
 /// The running thread has taken a lock, exclusively.
@@ -55,8 +56,7 @@ pub fn taken(thread: &mut Thread, lock: usize, place: usize) {
     thread.locks += 1;
     let last = planes::word_of_lock(lock).load(Ordering::Relaxed);
     let is_behind = is_behind(thread, last);
-    let may_be_silent =
-        last & TIMES >= PATIENCE.load(Ordering::Relaxed) && last & ALWAYS == 0 && !shadow::records_all();
+    let may_be_silent = is_well_known(last) && last & ALWAYS == 0 && !shadow::records_all();
     let silent = thread.silent_count as usize;
     if is_behind && may_be_silent && silent < SILENT {
         thread.silent[silent] = lock;
@@ -79,18 +79,30 @@ pub fn waited(thread: &mut Thread, lock: usize, place: usize) {
 fn come_behind(thread: &mut Thread, last: u64, is_behind: bool, place: usize) {
     late::record_bare(thread);
     thread.receive();
-    come_behind_period(thread, last, is_behind || last & RECORDED != 0, place);
+    let is_on_record = come_behind_period(thread, last, is_behind || last & RECORDED != 0, place);
+    if is_on_record && is_well_known(last) {
+        // What the lock protects needs no records besides.
+        shadow::note_period(&mut thread.heard, last);
+    }
 }
 
-/// A thread that receives something just now comes behind a period of another's: by its mark, unless by some record.
-pub(crate) fn come_behind_period(thread: &mut Thread, period: u64, by_record: bool, place: usize) {
+/// Whether a lock was taken so often that reports have enough of it, and of what it protects.
+#[inline(always)]
+fn is_well_known(last: u64) -> bool {
+    last & TIMES >= PATIENCE.load(Ordering::Relaxed)
+}
+
+/// A thread that receives something just now comes behind a period of another's: by its mark, unless by some record. False if
+/// neither is to be had.
+pub(crate) fn come_behind_period(thread: &mut Thread, period: u64, by_record: bool, place: usize) -> bool {
     if !by_record {
         if !is_marked(period) {
-            return;
+            return false;
         }
         stream::record(thread, Kind::Behind, 0, told(period), place);
     }
     shadow::note_period(&mut thread.behind, period);
+    true
 }
 
 /// A lock is never to be silent.

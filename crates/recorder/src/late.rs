@@ -7,8 +7,8 @@ use crate::handover::{self, Marked};
 use crate::planes::{GRANULE, PLANES, plane, plane_of_writes, summarise, summary_of_others, word};
 use crate::ring::Kind;
 use crate::shadow::{
-    Access, BYTES, FOREIGN, KEPT_BY_LATE, LATE, LATE_READ, LATE_WRITE, PAST, QUIET, WHEN, bytes_of, has_met,
-    record, stripe,
+    Access, BYTES, FORGOTTEN, HISTORY, KEPT_BY_LATE, LATE, LATE_READ, LATE_WRITE, PAST, QUIET, WHEN,
+    bytes_of, has_met, record, stripe,
 };
 use crate::stream::{self, Late};
 use crate::thread::{self, BARE, Bare, FRAMES, Frame, RECENT, Thread};
@@ -41,7 +41,7 @@ pub(crate) fn read_late(address: usize, size: usize, place: usize) {
         known |= forgotten_record(known, kept, bytes);
         summarise(thread, Access::Read, address);
         own.store(thread.key | LATE_READ | known & kept | bytes, Ordering::Relaxed);
-        remember(thread, Access::Read, address, size, place);
+        remember(thread, Access::Read, known, address, size, place);
     }
 }
 
@@ -56,7 +56,7 @@ fn written_by_others(thread: &Thread, address: usize) -> u64 {
         let written = unsafe { word(plane_of_writes(groups.trailing_zeros() as usize), address) };
         let written = written.load(Ordering::Relaxed);
         if !thread.owns(written) {
-            let unheard = written & FOREIGN != 0 || written & PAST != 0 && !has_met(thread, written);
+            let unheard = written & HISTORY != 0 && !has_met(thread, written);
             found |= written & QUIET | if unheard { BYTES } else { written & BYTES };
         }
         groups &= groups - 1;
@@ -68,7 +68,7 @@ fn written_by_others(thread: &Thread, address: usize) -> u64 {
 /// them has an order before it, and must not be late.
 #[inline(always)]
 pub(crate) fn forgotten_record(known: u64, kept: u64, bytes: u64) -> u64 {
-    if known & LATE == 0 && known & BYTES & !bytes & !kept != 0 { FOREIGN } else { 0 }
+    if known & LATE == 0 && known & BYTES & !bytes & !kept != 0 { FORGOTTEN } else { 0 }
 }
 
 /// A write that no record of this period covers. It is late where no other thread has a word, and if one of an earlier
@@ -99,7 +99,7 @@ pub(crate) fn write_late(address: usize, size: usize, place: usize) {
         known |= forgotten_record(known, kept, bytes);
         summarise(thread, Access::Write, address);
         own.store(thread.key | LATE_WRITE | known & kept | bytes, Ordering::Relaxed);
-        remember(thread, Access::Write, address, size, place);
+        remember(thread, Access::Write, known, address, size, place);
     }
 }
 
@@ -130,15 +130,17 @@ pub(crate) fn mark_late(thread: &mut Thread, access: Access, address: usize, siz
             own.store(own.load(Ordering::Relaxed) | LATE, Ordering::Relaxed);
         }
     }
-    remember(thread, access, address, size, place);
+    remember(thread, access, 0, address, size, place);
 }
 
-/// Keeps what is needed to record a late access after all.
+/// Keeps what is needed to record a late access after all. Where a thread is alone on its own stack, as its word tells, that is
+/// nothing: programs do little else when they hold no lock.
 #[inline(always)]
-fn remember(thread: &mut Thread, access: Access, address: usize, size: usize, place: usize) {
+fn remember(thread: &mut Thread, access: Access, word: u64, address: usize, size: usize, place: usize) {
     remember_place(thread, address, place);
     let count = thread.bare_count as usize;
-    if count < BARE && thread.locks == 0 && thread.depth > 0 {
+    let is_private = word & QUIET != 0 && (thread.stack_low..thread.stack_high).contains(&address);
+    if count < BARE && thread.locks == 0 && thread.depth > 0 && !is_private {
         let (key, writes) = (thread.key, access == Access::Write);
         thread.bare[count] = Bare { address, place, key, size: size as u32, writes };
         thread.bare_count += 1;

@@ -5,7 +5,7 @@
 //! which period, with no conflicting access of another thread since.
 //!
 //! ```text
-//! word = index (12) | period (32) | quiet (1) | foreign (1) | past (1) | late (1) | bytes (16)
+//! word = index (12) | period (31) | forgotten (1) | quiet (1) | foreign (1) | past (1) | late (1) | bytes (16)
 //! ```
 //!
 //! **Covered.** An access that the thread's own word covers in the current period changes no verdict: all blocks that
@@ -27,9 +27,9 @@
 //! **Recorded.** Any other access takes the lock of its stripe, takes away from the others' words what conflicts with it, and
 //! is recorded under the lock, which makes the order of records the order of conflicting accesses.
 //!
-//! Two flags remember what the bytes no longer show: `past`, the word's thread (or one that it comes after) was here
-//! once; `foreign`, somebody did something here who had to share the word. They decide only whether an access
-//! receives something from another thread and so begins a period; to believe so in error is harmless.
+//! Three flags remember what the bytes no longer show: `past`, the word's thread (or one that it comes after) was here
+//! once; `forgotten`, there is a record of that; `foreign`, somebody did something here who had to share the word. They decide
+//! only whether an access receives something from another thread and so begins a period; to believe so in error is harmless.
 //!
 //! **Everything.** Where a record of every access is asked for, no word is ever written, so that none covers anything, and
 //! what is not covered is recorded.
@@ -72,8 +72,12 @@ pub(crate) const FOREIGN: u64 = 1 << 18;
 /// Of a word for reads: no other thread has written any of its bytes that its thread has not heard of. Of one for writes:
 /// no other thread has a word here at all. Who changes that takes the mark away.
 pub const QUIET: u64 = 1 << 19;
+/// The thread did, and there is a record of it.
+pub(crate) const FORGOTTEN: u64 = 1 << 20;
+/// What bytes do not show.
+pub(crate) const HISTORY: u64 = PAST | FOREIGN | FORGOTTEN;
 /// What a late access keeps of its word if that is of an earlier period, and if it is of this one.
-pub const KEPT_BY_LATE: [u64; 2] = [QUIET | FOREIGN | PAST, QUIET | FOREIGN | PAST | BYTES];
+pub const KEPT_BY_LATE: [u64; 2] = [QUIET | HISTORY, QUIET | HISTORY | BYTES];
 /// What it adds.
 pub const LATE_READ: u64 = LATE;
 /// What a late write adds: bytes that it did not keep were written all the same.
@@ -169,7 +173,7 @@ pub(crate) fn is_after(thread: &Thread, key: u64) -> bool {
 /// Whether it does, or has met that period before and there was nothing to come after.
 #[inline(always)]
 pub(crate) fn has_met(thread: &Thread, other: u64) -> bool {
-    has_heard(thread, other) || other & FOREIGN == 0 && is_noted(&thread.met, other)
+    has_heard(thread, other) || other & (FOREIGN | FORGOTTEN) == 0 && is_noted(&thread.met, other)
 }
 
 #[inline(always)]
@@ -206,7 +210,7 @@ fn is_news(
     bytes: u64,
 ) -> bool {
     let conflict = other & bytes;
-    if conflict | other & (PAST | FOREIGN) == 0 || has_heard(thread, other) {
+    if conflict | other & HISTORY == 0 || has_heard(thread, other) {
         return false;
     }
     if conflict != 0 && (other & LATE == 0 || act_for(other, access.kind(), address, conflict)) {
@@ -338,7 +342,7 @@ pub(crate) fn leave_to_atomics(thread: &Thread, access: Access, address: usize, 
     let is_in_the_way = |(bit, word): (u8, &AtomicU64)| {
         let there = word.load(Ordering::Relaxed);
         let is_write = bit & 0xf != 0;
-        is_write && there & (bytes | PAST | FOREIGN) != 0 || there & bytes != 0 && !thread.owns(there)
+        is_write && there & (bytes | HISTORY) != 0 || there & bytes != 0 && !thread.owns(there)
     };
     if access == Access::Read && words().any(is_in_the_way) {
         return false;
@@ -410,7 +414,7 @@ fn take_from(
         };
         writes.store(less, Ordering::Relaxed);
     }
-    if writes_to_it && read & (bytes | PAST | FOREIGN | QUIET) != 0 {
+    if writes_to_it && read & (bytes | HISTORY | QUIET) != 0 {
         reads.store(left(read & !QUIET, bytes), Ordering::Relaxed);
     }
     write_is_news || read_is_news
@@ -421,7 +425,7 @@ fn take_from(
 #[inline(always)]
 fn left(word: u64, bytes: u64) -> u64 {
     let left = word & !bytes;
-    if bytes == BYTES || left & (BYTES | PAST | FOREIGN) == 0 { 0 } else { left }
+    if bytes == BYTES || left & (BYTES | HISTORY) == 0 { 0 } else { left }
 }
 
 /// Notes an access as recorded in the thread's own word.
@@ -432,7 +436,7 @@ fn note(thread: &Thread, access: Access, address: usize, bytes: u64) {
     let known = own.load(Ordering::Relaxed);
     let mut noted = thread.key | bytes;
     if thread::is_since(known, thread.birth) {
-        noted |= known & (PAST | FOREIGN | QUIET);
+        noted |= known & (HISTORY | QUIET);
         if access == Access::Write && known & BYTES != 0 {
             noted |= PAST;
         }

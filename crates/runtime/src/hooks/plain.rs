@@ -1,5 +1,5 @@
 //! The hooks for plain accesses of up to 8 bytes. An access that is covered by a record (`shadow.rs`) is found to be so in 20
-//! instructions that call nothing and save no register. One that is late where its word is quiet takes 22 more: programs with
+//! instructions that call nothing and save no register. One that is late where its word is quiet takes 26 more: programs with
 //! short functions have as many of those. Everything else goes on in Rust, with the place it was called from.
 //!
 //! This file is compiled twice. As a part of the runtime it serves programs that were built for ThreadSanitizer. By itself,
@@ -82,7 +82,7 @@ core::arch::global_asm!(
 /// What the hooks take for granted about a thread and the words of the filter, in one number.
 pub(crate) const LAYOUT: u32 = {
     /// To be changed with the meaning of anything below.
-    const REVISION: usize = 2;
+    const REVISION: usize = 3;
     let facts = [
         REVISION,
         offset_of!(Thread, plane),
@@ -93,6 +93,8 @@ pub(crate) const LAYOUT: u32 = {
         offset_of!(Thread, ignoring),
         offset_of!(Thread, bare_count),
         offset_of!(Thread, locks),
+        offset_of!(Thread, stack_low),
+        offset_of!(Thread, stack_high),
         offset_of!(Thread, recent),
         planes::ADDRESS_MASK,
         INDEX_SHIFT as usize,
@@ -170,7 +172,12 @@ macro_rules! accesses {
                     "cmp dword ptr [rax + {bare_count}], {bare}",
                     "jae 6f",
                     "cmp dword ptr [rax + {locks}], 0",
-                    "je 2b",
+                    "jne 6f",
+                    // Not on the thread's own stack.
+                    "cmp rdi, qword ptr [rax + {stack_low}]",
+                    "jb 2b",
+                    "cmp rdi, qword ptr [rax + {stack_high}]",
+                    "jae 2b",
                     // It is of this period from now on, and late.
                     "6:",
                     "mov r8d, {bytes}",
@@ -201,6 +208,8 @@ macro_rules! accesses {
                     bare_count = const offset_of!(Thread, bare_count),
                     bare = const BARE,
                     locks = const offset_of!(Thread, locks),
+                    stack_low = const offset_of!(Thread, stack_low),
+                    stack_high = const offset_of!(Thread, stack_high),
                     late = const shadow::$late,
                     recent = const offset_of!(Thread, recent),
                     recent_mask = const (RECENT - 1) * 8,
