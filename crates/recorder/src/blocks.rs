@@ -132,10 +132,7 @@ pub fn jump(stack: usize) {
 #[inline(always)]
 pub fn leave(thread: &mut Thread) {
     let Some(frame) = innermost(thread) else { return overflow_left(thread) };
-    if thread.announced >= thread.depth
-        && (thread.bare_count > 0 || thread.unmarked_count > 0)
-        && thread.busy == 0
-    {
+    if thread.announced >= thread.depth && thread.bare_count > 0 && thread.busy == 0 {
         thread.busy = 1;
         late::record_bare(thread);
         thread.busy = 0;

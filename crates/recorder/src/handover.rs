@@ -5,8 +5,9 @@
 //! period of then it is already, nothing is new: the taking is *silent*, and so is the giving-back that belongs to it. All
 //! that may ever be asked about a silent one is where it stands among the records of its thread. Between two things that the
 //! thread receives that is all the same, as long as the same blocks are open: one record, a *mark*, stands for all of them. The
-//! thread makes it before it receives something, announces a block that it entered since, or leaves one that was announced.
-//! Who takes the lock before that makes the mark on behalf of the thread.
+//! thread makes it before it receives something or announces a block that it entered since. Who takes the lock before that
+//! makes the mark on behalf of the thread. A block that is left meanwhile does not need it: all that comes before the block came
+//! before the silent one, so whether that is the last thing in the block or the first after it is all the same to everybody.
 //!
 //! ```text
 //! T1   [ take L  give back L ]   [ take M  give back M ]        (mark)  receives …
@@ -214,13 +215,16 @@ pub fn mark(thread: &mut Thread) {
 pub(crate) fn mark_outside(thread: &mut Thread, most: usize) {
     thread.keep_others_out();
     while thread.unmarked_count > 0 {
-        let key = thread.unmarked[0];
-        let open = open_since(thread, key);
+        let open = open_since(thread, thread.unmarked[0]);
         if open > most {
             break;
         }
-        thread.unmarked.copy_within(1.., 0);
-        thread.unmarked_count -= 1;
+        // Blocks were left meanwhile: periods for which the same ones are open by now have one mark.
+        let unmarked = &thread.unmarked[..thread.unmarked_count as usize];
+        let same = unmarked.iter().take_while(|&&key| open_since(thread, key) == open);
+        let (count, key) = same.fold((0, 0), |(count, last), &key| (count + 1, key.max(last)));
+        thread.unmarked.copy_within(count.., 0);
+        thread.unmarked_count -= count as u32;
         // What another thread has announced for this one, it has marked before.
         if !is_marked_up_to(thread, key) && thread.announced_in_effect() <= open {
             stream::record_in(thread, open, Kind::Mark, 0, told(key), 0);
@@ -323,7 +327,9 @@ pub(crate) unsafe fn mark_for(other: *const Thread) -> Marked {
     let mut count = 0;
     for &key in &before.unmarked[..before.unmarked_count] {
         let open = open_in(frames, before.depth, key);
-        if before.announced <= open {
+        if count > 0 && marks[count - 1].0 == open {
+            marks[count - 1].1 = told(key).max(marks[count - 1].1);
+        } else if before.announced <= open {
             marks[count] = (open, told(key));
             count += 1;
         }

@@ -447,7 +447,9 @@ impl Thread {
     #[cold]
     #[inline(never)]
     fn use_up_index(&mut self) {
+        let was_busy = core::mem::replace(&mut self.busy, 1);
         handover::mark(self);
+        self.busy = was_busy;
         let index = FREE_INDEXES.lock().take_fresh();
         if index == 0 {
             // Everything is of one period from now on, which records too little, and that is counted.

@@ -61,7 +61,6 @@ public final class AtomvetHooks {
     private static final long RECENT_MASK = constant(49);
     private static final int MOST_BARE = (int) constant(50);
     private static final long SEEN = constant(51);
-    private static final long UNMARKED = constant(52);
 
     private static final long STRIPES = constant(60);
     private static final long STRIPES_MASK = constant(61);
@@ -779,8 +778,7 @@ public final class AtomvetHooks {
         long recorder = t.recorder;
         long announced = U.getLong(recorder + ANNOUNCED);
         int bare = U.getInt(recorder + BARE);
-        boolean hasYetToRecord = announced >= known && (bare != 0 || U.getInt(recorder + UNMARKED) != 0);
-        if (depth + 1 != known || known > DEPTH || hasYetToRecord) {
+        if (depth + 1 != known || known > DEPTH || announced >= known && bare != 0) {
             leave(depth);
             return;
         }
