@@ -1,8 +1,8 @@
-//! Which takings and givings-back of locks need a record: those by which a lock changes hands and its new owner learns
-//! something.
+//! What is recorded of locks: that one changed hands and its new owner learned something.
 //!
 //! Taking a lock puts a thread behind whoever gave it back last. If that was the thread itself, or another one behind whose
-//! period of then it is already, nothing is new: the taking is *silent*, and so is the giving-back that belongs to it. All
+//! period of then it is already, nothing is new. Otherwise a record says behind which period it comes now. The taking itself is
+//! *silent* in any case, and so is the giving-back that belongs to it. All
 //! that may ever be asked about a silent one is where it stands among the records of its thread. Between two things that the
 //! thread receives that is all the same, as long as the same blocks are open: one record, a *mark*, stands for all of them. The
 //! thread makes it before it receives something or announces a block that it entered since. Who takes the lock before that
@@ -20,8 +20,8 @@
 //! word = index (12) | period (31) | (15) | never silent (1) | times taken (4) | recorded (1)
 //! ```
 //!
-//! Only its owner writes it. Locks that are taken for the first few times are recorded in any case: reports about small programs
-//! tell of locks, not of marks.
+//! Only its owner writes it. The first few times that a lock is taken and given back are recorded as such: reports about small programs
+//! tell of locks, not of marks. So are those before and after a thread waits for a condition.
 
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
@@ -57,15 +57,23 @@ pub fn taken(thread: &mut Thread, lock: usize, place: usize) {
     thread.locks += 1;
     let last = planes::word_of_lock(lock).load(Ordering::Relaxed);
     let is_behind = is_behind(thread, last);
-    let may_be_silent = is_well_known(last) && last & ALWAYS == 0 && !shadow::records_all();
     let silent = thread.silent_count as usize;
-    if is_behind && may_be_silent && silent < SILENT {
+    if may_be_silent(last) && silent < SILENT && (is_behind || last & RECORDED == 0) {
+        if !is_behind {
+            come_behind(thread, last, false, place);
+        }
         thread.silent[silent] = lock;
         thread.silent_count += 1;
         return;
     }
     come_behind(thread, last, is_behind, place);
     stream::record(thread, Kind::Acquire, 0, lock as u64, place);
+}
+
+/// Whether a lock may be taken without a record.
+#[inline(always)]
+fn may_be_silent(last: u64) -> bool {
+    is_well_known(last) && last & ALWAYS == 0 && !shadow::records_all()
 }
 
 /// The running thread, which waited for a condition, has the lock again: its next record says so, but not after what.
@@ -120,11 +128,15 @@ pub fn given_back(thread: &mut Thread, lock: usize, place: usize) {
     let before = word.load(Ordering::Relaxed);
     let times = (before & TIMES) + TIME;
     let mut now = thread.key | before & ALWAYS | times.min(TIMES);
-    if !forget_silent(thread, lock) {
+    let is_silent = forget_silent(thread, lock);
+    if !is_silent {
         stream::record(thread, Kind::Release, 0, lock as u64, place);
-        now |= RECORDED;
-    } else {
+    }
+    if is_silent || may_be_silent(now) {
+        // Who takes it next needs a mark, and then no record.
         leave_out(thread);
+    } else {
+        now |= RECORDED;
     }
     planes::summarise_lock(lock);
     word.store(now, Ordering::Relaxed);
