@@ -9,14 +9,17 @@
 //! this process, the program goes on. Every process that the program starts has a ring of its own and is
 //! judged by itself.
 
+mod code;
 mod directory;
 mod ending;
 mod feed;
 mod jvm;
 pub(crate) mod library;
+mod locks;
 mod marks;
 mod report;
 mod ring;
+mod signals;
 mod silence;
 mod symbols;
 mod translate;
