@@ -45,8 +45,12 @@ const COPIED: usize = 1 << 13;
 const NAPS: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(4)];
 const WANTED: u64 = CAPACITY / 8;
 
-/// How often to ask whether the program still runs.
-const BETWEEN_QUESTIONS: Duration = Duration::from_millis(5);
+/// How long a block may wait to be full: to hand on every few events has two threads wake each other up for each.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// How often to ask whether the program still runs. Of the program itself we are told, so this is for those that it starts, and
+/// for what it becomes by executing another.
+const BETWEEN_QUESTIONS: Duration = Duration::from_millis(50);
 
 /// What a stream was, in the end.
 #[derive(Clone, Debug, Default)]
@@ -84,6 +88,8 @@ pub(crate) struct Feed {
     shrink_at: u64,
     /// Set when nobody waits for this program any more.
     give_up: Arc<AtomicBool>,
+    /// What was known of it when it was last asked for. Once it has ended, it has.
+    program: Program,
     asked: Instant,
     /// How long the next nap is, and how much was read at the last one.
     nap: Duration,
@@ -114,6 +120,7 @@ impl Feed {
             events: 0,
             shrink_at: FIRST_SHRINK,
             give_up,
+            program: Program::Runs,
             asked,
             nap,
             napped_at: 0,
@@ -125,24 +132,27 @@ impl Feed {
     /// Whether more records may come, asked now and then.
     fn program(&mut self) -> Program {
         if self.give_up.load(Ordering::Relaxed) {
-            return Program::Ended;
+            self.program = Program::Ended;
         }
-        if self.asked.elapsed() < BETWEEN_QUESTIONS {
-            return Program::Runs;
+        if self.program == Program::Runs && self.asked.elapsed() >= BETWEEN_QUESTIONS {
+            self.asked = Instant::now();
+            if has_ended(&self.ring) {
+                self.program = Program::Ended;
+            }
         }
-        self.asked = Instant::now();
-        if has_ended(&self.ring) { Program::Ended } else { Program::Runs }
+        self.program
     }
 
-    /// What is there, as well-formed events.
-    fn fill(&mut self, block: &mut Vec<Event>, program: Program) -> Result<(), Error> {
+    /// Appends the events of what is there, until there are enough for a block.
+    fn read(&mut self, block: &mut Vec<Event>, program: Program) {
         let Feed { translator, ring, .. } = self;
         while block.len() < EVENTS && ring.drain(RECORDS, program, |record| translator.record(&record, block))
         {
         }
-        if block.is_empty() {
-            return Ok(());
-        }
+    }
+
+    /// Makes a block's discipline good and writes the copy of it.
+    fn complete(&mut self, block: &mut Vec<Event>) -> Result<(), Error> {
         let repairs = self.wellformed.repairs;
         (self.wellformed.check(EventId(self.events), block, &self.translator.names)).map_err(|broken| {
             // A lenient reading repairs everything.
@@ -163,12 +173,14 @@ impl Feed {
         Ok(())
     }
 
-    fn sleep(&mut self) {
+    /// Waits for more, and tells how long.
+    fn sleep(&mut self) -> Duration {
         let read = self.ring.position() - self.napped_at;
         self.napped_at = self.ring.position();
         self.nap = if read > WANTED { self.nap / 2 } else { self.nap * 5 / 4 };
         self.nap = self.nap.clamp(NAPS[0], NAPS[1]);
         std::thread::sleep(self.nap);
+        self.nap
     }
 
     fn finish(&mut self, cut_off: bool) -> Result<(), Error> {
@@ -201,21 +213,25 @@ impl Live for Feed {
         if self.copy.is_none() {
             return Ok(false);
         }
+        let mut waited = Duration::ZERO;
         loop {
             // Asked before reading: what was written before the end is read after it.
             let program = self.program();
-            let before = self.ring.position();
-            self.fill(block, program)?;
-            if !block.is_empty() {
-                return Ok(true);
+            self.read(block, program);
+            let is_full = block.len() >= EVENTS;
+            let is_over = !is_full && program == Program::Ended;
+            if !block.is_empty() && (is_full || is_over || waited >= PATIENCE) {
+                self.complete(block)?;
+                if !block.is_empty() {
+                    return Ok(true);
+                }
             }
-            let idle = self.ring.position() == before;
-            if idle && program == Program::Ended {
+            if is_over {
                 self.finish(self.give_up.load(Ordering::Relaxed) && !has_ended(&self.ring))?;
                 return Ok(false);
             }
-            if idle {
-                self.sleep();
+            if !is_full {
+                waited += self.sleep();
             }
         }
     }
