@@ -153,6 +153,9 @@ impl Feed {
 
     /// Makes a block's discipline good and writes the copy of it.
     fn complete(&mut self, block: &mut Vec<Event>) -> Result<(), Error> {
+        if self.translator.is_exhausted() {
+            return Err(exhausted_error(&self.name));
+        }
         let repairs = self.wellformed.repairs;
         (self.wellformed.check(EventId(self.events), block, &self.translator.names)).map_err(|broken| {
             // A lenient reading repairs everything.
@@ -266,6 +269,17 @@ fn has_ended(ring: &Ring) -> bool {
         .rsplit_once('.')
         .and_then(|(process, number)| Some(format!("{process}.{}.ring", number.parse::<u64>().ok()? + 1)));
     next.is_some_and(|next| ring.path().with_file_name(next).exists())
+}
+
+fn exhausted_error(name: &str) -> Error {
+    Error {
+        file: name.to_owned(),
+        place: Place::Whole,
+        kind: ErrorKind::Io,
+        problem: "more words of its memory are accessed in parts than can be told apart (268,435,455)"
+            .to_owned(),
+        help: "check a shorter run of it, or one on less data".to_owned(),
+    }
 }
 
 fn copy_error(name: &str, error: &std::io::Error) -> Error {

@@ -105,7 +105,10 @@ impl Locks {
 
 /// Takes out what stands between two addresses.
 pub(super) fn forget<T>(objects: &mut BTreeMap<u64, T>, start: u64, end: u64, mut each: impl FnMut(T)) {
-    while let Some((&address, _)) = objects.range(start..end).next() {
+    // Memory is allocated much more often than there is anything of the kind.
+    while !objects.is_empty()
+        && let Some((&address, _)) = objects.range(start..end).next()
+    {
         if let Some(object) = objects.remove(&address) {
             each(object);
         }

@@ -41,8 +41,6 @@ pub(crate) struct Translator {
     signals: Signals,
     marks: Marks,
     variables: Variables,
-    /// Per variable of memory: it is part of a synchronisation object.
-    not_data: Vec<bool>,
     /// Per variable: how it was accessed in this life. Updates commute only where nothing else is done.
     used: Vec<Use>,
     /// Per serial number.
@@ -92,6 +90,8 @@ enum Use {
     Commuting,
     /// In another way as well.
     Otherwise,
+    /// It is part of a synchronisation object, in every life.
+    NotData,
 }
 
 #[derive(Clone, Copy)]
@@ -123,7 +123,6 @@ impl Translator {
             signals: Signals::default(),
             marks: Marks::default(),
             variables: Variables::default(),
-            not_data: Vec::new(),
             used: Vec::new(),
             threads: Vec::new(),
             idle_initialisers: 0,
@@ -162,6 +161,11 @@ impl Translator {
         if record.kind != Kind::Nothing {
             self.event(record, thread, events);
         }
+    }
+
+    /// Whether some variables could not be told apart any more: then what was found is not to be relied upon.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.variables.is_exhausted
     }
 
     #[inline]
@@ -336,39 +340,64 @@ impl Translator {
         events: &mut Vec<Event>,
     ) {
         self.seen.accesses += 1;
-        let (names, symbols, not_data) = (&mut self.names, &mut self.symbols, &mut self.not_data);
-        self.found.clear();
-        self.variables.find(record.operand, record.size, &mut self.found, |variable, address| {
-            name_variable(names, symbols, not_data, variable, address);
-        });
-        if self.found.iter().any(|variable| self.not_data[variable.index()]) {
+        match self.variables.find_only(record.operand, record.size) {
+            Some(variable) if self.used[variable.index()] != Use::NotData => {
+                self.access_variable(variable, Event { thread, op: op(variable), site }, events);
+            }
+            _ => self.access_any(record, thread, site, op, events),
+        }
+    }
+
+    /// An access to bytes that are not one variable yet, or several, or no data.
+    #[inline(never)]
+    fn access_any(
+        &mut self,
+        record: &Record,
+        thread: ThreadId,
+        site: SiteId,
+        op: impl Fn(VarId) -> Op,
+        events: &mut Vec<Event>,
+    ) {
+        self.find(record.operand, record.size);
+        if self.found.iter().any(|variable| self.used[variable.index()] == Use::NotData) {
             // The guard of a static variable, which others may have initialised.
             self.wait_for(record, thread, site, events);
         }
-        for &variable in &self.found {
-            if self.not_data[variable.index()] {
-                continue;
+        for at in 0..self.found.len() {
+            let variable = self.found[at];
+            if self.used[variable.index()] != Use::NotData {
+                self.access_variable(variable, Event { thread, op: op(variable), site }, events);
             }
-            if variable.index() >= self.used.len() {
-                self.used.resize(variable.index() + 1, Use::Not);
-            }
-            let used = &mut self.used[variable.index()];
-            let mut op = op(variable);
-            match op {
-                Op::Update(_, kind) if *used == Use::Otherwise || !kind.commutes() => {
-                    *used = Use::Otherwise;
-                    op = Op::Update(variable, UpdateKind::Other);
-                }
-                Op::Update(..) => {
-                    self.seen.commuting += 1;
-                    *used = Use::Commuting;
-                }
-                // Somebody has to put the first value there.
-                Op::Write(_) if *used == Use::Not => *used = Use::Commuting,
-                _ => *used = Use::Otherwise,
-            }
-            events.push(Event { thread, op, site });
         }
+    }
+
+    /// An access to a variable that is data.
+    #[inline]
+    fn access_variable(&mut self, variable: VarId, mut event: Event, events: &mut Vec<Event>) {
+        let used = &mut self.used[variable.index()];
+        match event.op {
+            Op::Update(_, kind) if *used == Use::Otherwise || !kind.commutes() => {
+                *used = Use::Otherwise;
+                event.op = Op::Update(variable, UpdateKind::Other);
+            }
+            Op::Update(..) => {
+                self.seen.commuting += 1;
+                *used = Use::Commuting;
+            }
+            // Somebody has to put the first value there.
+            Op::Write(_) if *used == Use::Not => *used = Use::Commuting,
+            _ => *used = Use::Otherwise,
+        }
+        events.push(event);
+    }
+
+    /// The variables of bytes of one word, in `found`.
+    fn find(&mut self, address: u64, size: u8) {
+        let (names, symbols, used) = (&mut self.names, &mut self.symbols, &mut self.used);
+        self.found.clear();
+        self.variables.find(address, size, &mut self.found, |variable, address| {
+            name_variable(names, symbols, used, variable, address);
+        });
     }
 
     /// A variable that no event so far concerns, for one to come.
@@ -380,7 +409,7 @@ impl Translator {
         let variable = self.variables.artificial();
         let named = self.names.variables.append(&format!("signal {}", variable.0));
         debug_assert_eq!(named, variable);
-        self.not_data.push(false);
+        self.used.push(Use::Not);
         variable
     }
 
@@ -466,7 +495,7 @@ impl Translator {
     }
 
     fn mark(&mut self, period: u64, thread: ThreadId, events: &mut Vec<Event>) {
-        let (variables, names, not_data) = (&mut self.variables, &mut self.names, &mut self.not_data);
+        let (variables, names, used) = (&mut self.variables, &mut self.names, &mut self.used);
         let oldest_open = || oldest_open(&self.threads);
         self.marks.make((period, self.now), thread, oldest_open, |room| {
             let variable = match room {
@@ -479,7 +508,7 @@ impl Translator {
                     let variable = variables.artificial();
                     let name = format!("locks and atomics of {} ({})", names.threads.get(thread), variable.0);
                     names.variables.append(&name);
-                    not_data.push(false);
+                    used.push(Use::Not);
                     variable
                 }
             };
@@ -507,13 +536,9 @@ impl Translator {
     }
 
     fn is_not_data(&mut self, address: u64) {
-        let (names, symbols, not_data) = (&mut self.names, &mut self.symbols, &mut self.not_data);
-        self.found.clear();
-        self.variables.find(address & !7, 8, &mut self.found, |variable, address| {
-            name_variable(names, symbols, not_data, variable, address);
-        });
+        self.find(address & !7, 8);
         for variable in &self.found {
-            self.not_data[variable.index()] = true;
+            self.used[variable.index()] = Use::NotData;
         }
     }
 
@@ -522,13 +547,13 @@ impl Translator {
         let (start, end) = (record.operand, record.operand.saturating_add(record.block));
         self.found.clear();
         self.variables.between(start, end, &mut self.found);
-        for variable in &self.found {
-            if let Some(used) = self.used.get_mut(variable.index()) {
+        for &variable in &self.found {
+            let used = &mut self.used[variable.index()];
+            if *used != Use::NotData {
                 *used = Use::Not;
+                events.push(Event { thread, op: Op::Alloc(variable), site: SiteId::NONE });
             }
         }
-        let lives = self.found.iter().filter(|variable| !self.not_data[variable.index()]);
-        events.extend(lives.map(|&v| Event { thread, op: Op::Alloc(v), site: SiteId::NONE }));
         self.locks.forget(start, end);
         self.signals.forget(start, end);
     }
@@ -554,12 +579,13 @@ fn oldest_open(threads: &[Thread]) -> u64 {
 fn name_variable(
     names: &mut Names,
     symbols: &mut Meaning,
-    not_data: &mut Vec<bool>,
+    used: &mut Vec<Use>,
     variable: VarId,
     address: u64,
 ) {
     let symbol = symbols.variable(address);
-    not_data.push(symbol.as_ref().is_some_and(|name| name.starts_with("guard variable for ")));
+    let is_guard = symbol.as_ref().is_some_and(|name| name.starts_with("guard variable for "));
+    used.push(if is_guard { Use::NotData } else { Use::Not });
     let named = intern_new(&mut names.variables, symbol, address, 1);
     debug_assert_eq!(named, variable);
 }
