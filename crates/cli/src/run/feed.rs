@@ -39,6 +39,10 @@ const FIRST_SHRINK: u64 = 1 << 14;
 /// Events in a block of the copy: few, since somebody waits for the memory that the program and this process need.
 const COPIED: usize = 1 << 13;
 
+/// How many bytes of it are not compressed, if it is deleted in the end: 20 million events. To compress them takes a fifth of the
+/// work of short runs, and for longer ones the file would become too large.
+const STORED: u64 = 128 << 20;
+
 /// How long to sleep when there is nothing to read: as long as it takes to fill an eighth of the ring at the rate of late,
 /// within these bounds. Busy programs do not wait for us then, and idle ones do not wake us up in vain. (Waking up every
 /// 200 µs for a few hundred records cost a quarter of the time of short programs.)
@@ -77,6 +81,14 @@ pub(crate) struct Summary {
     pub(crate) cut_off: bool,
 }
 
+/// The file that gets a copy of the events.
+pub(crate) enum Copied {
+    /// It goes when we go.
+    Temporary(File),
+    /// It is what was asked for.
+    Kept(File),
+}
+
 /// See the head of this file.
 pub(crate) struct Feed {
     ring: Ring,
@@ -104,11 +116,16 @@ impl Feed {
         name: &str,
         ring: Ring,
         translator: Translator,
-        copy: File,
+        copy: Copied,
         give_up: Arc<AtomicBool>,
         summary: Sender<Summary>,
     ) -> Result<Feed, Error> {
-        let copy = Some(Writer::with_block_size(copy, COPIED).map_err(|error| copy_error(name, &error))?);
+        let (copy, stored) = match copy {
+            Copied::Temporary(file) => (file, STORED),
+            Copied::Kept(file) => (file, 0),
+        };
+        let copy = Writer::with_block_size(copy, COPIED).map_err(|error| copy_error(name, &error))?;
+        let copy = Some(copy.store_first(stored));
         let wellformed = Wellformed::new(Discipline::Lenient);
         let (asked, name) = (Instant::now(), name.to_owned());
         let nap = NAPS[0];
