@@ -69,10 +69,12 @@ fn was_left_behind(entry: &DirEntry) -> bool {
 
 /// Whether a process has ended, though perhaps nobody has waited for it yet.
 pub(crate) fn is_over(process: u32) -> bool {
-    let state = std::fs::read_to_string(format!("/proc/{process}/stat"));
+    let told = std::fs::read_to_string(format!("/proc/{process}/stat"));
     // `PID (NAME) STATE …`, and a name may have anything in it.
-    let state = state.as_deref().ok().and_then(|stat| stat.rsplit(") ").next()?.chars().next());
-    matches!(state, None | Some('Z' | 'X'))
+    let mut fields = told.as_deref().unwrap_or_default().rsplit(") ").next().unwrap_or_default().split(' ');
+    // Its first thread may have ended before the others.
+    let (state, threads) = (fields.next(), fields.nth(16));
+    matches!((state, threads), (None | Some("" | "X"), _) | (Some("Z"), Some("0" | "1")))
 }
 
 /// Whether a few rings fit there: a file system in memory may be very small.

@@ -39,14 +39,22 @@ const FIRST_SHRINK: u64 = 1 << 14;
 /// Events in a block of the copy: few, since somebody waits for the memory that the program and this process need.
 const COPIED: usize = 1 << 13;
 
+/// How many bytes of it are not compressed, if it is deleted in the end: 20 million events. To compress them takes a fifth of the
+/// work of short runs, and for longer ones the file would become too large.
+const STORED: u64 = 128 << 20;
+
 /// How long to sleep when there is nothing to read: as long as it takes to fill an eighth of the ring at the rate of late,
 /// within these bounds. Busy programs do not wait for us then, and idle ones do not wake us up in vain. (Waking up every
 /// 200 µs for a few hundred records cost a quarter of the time of short programs.)
 const NAPS: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(4)];
 const WANTED: u64 = CAPACITY / 8;
 
-/// How often to ask whether the program still runs.
-const BETWEEN_QUESTIONS: Duration = Duration::from_millis(5);
+/// How long a block may wait to be full: to hand on every few events has two threads wake each other up for each.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// How often to ask whether the program still runs. Of the program itself we are told, so this is for those that it starts, and
+/// for what it becomes by executing another.
+const BETWEEN_QUESTIONS: Duration = Duration::from_millis(50);
 
 /// What a stream was, in the end.
 #[derive(Clone, Debug, Default)]
@@ -73,6 +81,14 @@ pub(crate) struct Summary {
     pub(crate) cut_off: bool,
 }
 
+/// The file that gets a copy of the events.
+pub(crate) enum Copied {
+    /// It goes when we go.
+    Temporary(File),
+    /// It is what was asked for.
+    Kept(File),
+}
+
 /// See the head of this file.
 pub(crate) struct Feed {
     ring: Ring,
@@ -84,6 +100,8 @@ pub(crate) struct Feed {
     shrink_at: u64,
     /// Set when nobody waits for this program any more.
     give_up: Arc<AtomicBool>,
+    /// What was known of it when it was last asked for. Once it has ended, it has.
+    program: Program,
     asked: Instant,
     /// How long the next nap is, and how much was read at the last one.
     nap: Duration,
@@ -98,11 +116,16 @@ impl Feed {
         name: &str,
         ring: Ring,
         translator: Translator,
-        copy: File,
+        copy: Copied,
         give_up: Arc<AtomicBool>,
         summary: Sender<Summary>,
     ) -> Result<Feed, Error> {
-        let copy = Some(Writer::with_block_size(copy, COPIED).map_err(|error| copy_error(name, &error))?);
+        let (copy, stored) = match copy {
+            Copied::Temporary(file) => (file, STORED),
+            Copied::Kept(file) => (file, 0),
+        };
+        let copy = Writer::with_block_size(copy, COPIED).map_err(|error| copy_error(name, &error))?;
+        let copy = Some(copy.store_first(stored));
         let wellformed = Wellformed::new(Discipline::Lenient);
         let (asked, name) = (Instant::now(), name.to_owned());
         let nap = NAPS[0];
@@ -114,6 +137,7 @@ impl Feed {
             events: 0,
             shrink_at: FIRST_SHRINK,
             give_up,
+            program: Program::Runs,
             asked,
             nap,
             napped_at: 0,
@@ -125,23 +149,29 @@ impl Feed {
     /// Whether more records may come, asked now and then.
     fn program(&mut self) -> Program {
         if self.give_up.load(Ordering::Relaxed) {
-            return Program::Ended;
+            self.program = Program::Ended;
         }
-        if self.asked.elapsed() < BETWEEN_QUESTIONS {
-            return Program::Runs;
+        if self.program == Program::Runs && self.asked.elapsed() >= BETWEEN_QUESTIONS {
+            self.asked = Instant::now();
+            if has_ended(&self.ring) {
+                self.program = Program::Ended;
+            }
         }
-        self.asked = Instant::now();
-        if has_ended(&self.ring) { Program::Ended } else { Program::Runs }
+        self.program
     }
 
-    /// What is there, as well-formed events.
-    fn fill(&mut self, block: &mut Vec<Event>, program: Program) -> Result<(), Error> {
+    /// Appends the events of what is there, until there are enough for a block.
+    fn read(&mut self, block: &mut Vec<Event>, program: Program) {
         let Feed { translator, ring, .. } = self;
         while block.len() < EVENTS && ring.drain(RECORDS, program, |record| translator.record(&record, block))
         {
         }
-        if block.is_empty() {
-            return Ok(());
+    }
+
+    /// Makes a block's discipline good and writes the copy of it.
+    fn complete(&mut self, block: &mut Vec<Event>) -> Result<(), Error> {
+        if self.translator.is_exhausted() {
+            return Err(exhausted_error(&self.name));
         }
         let repairs = self.wellformed.repairs;
         (self.wellformed.check(EventId(self.events), block, &self.translator.names)).map_err(|broken| {
@@ -163,12 +193,14 @@ impl Feed {
         Ok(())
     }
 
-    fn sleep(&mut self) {
+    /// Waits for more, and tells how long.
+    fn sleep(&mut self) -> Duration {
         let read = self.ring.position() - self.napped_at;
         self.napped_at = self.ring.position();
         self.nap = if read > WANTED { self.nap / 2 } else { self.nap * 5 / 4 };
         self.nap = self.nap.clamp(NAPS[0], NAPS[1]);
         std::thread::sleep(self.nap);
+        self.nap
     }
 
     fn finish(&mut self, cut_off: bool) -> Result<(), Error> {
@@ -201,21 +233,25 @@ impl Live for Feed {
         if self.copy.is_none() {
             return Ok(false);
         }
+        let mut waited = Duration::ZERO;
         loop {
             // Asked before reading: what was written before the end is read after it.
             let program = self.program();
-            let before = self.ring.position();
-            self.fill(block, program)?;
-            if !block.is_empty() {
-                return Ok(true);
+            self.read(block, program);
+            let is_full = block.len() >= EVENTS;
+            let is_over = !is_full && program == Program::Ended;
+            if !block.is_empty() && (is_full || is_over || waited >= PATIENCE) {
+                self.complete(block)?;
+                if !block.is_empty() {
+                    return Ok(true);
+                }
             }
-            let idle = self.ring.position() == before;
-            if idle && program == Program::Ended {
+            if is_over {
                 self.finish(self.give_up.load(Ordering::Relaxed) && !has_ended(&self.ring))?;
                 return Ok(false);
             }
-            if idle {
-                self.sleep();
+            if !is_full {
+                waited += self.sleep();
             }
         }
     }
@@ -250,6 +286,17 @@ fn has_ended(ring: &Ring) -> bool {
         .rsplit_once('.')
         .and_then(|(process, number)| Some(format!("{process}.{}.ring", number.parse::<u64>().ok()? + 1)));
     next.is_some_and(|next| ring.path().with_file_name(next).exists())
+}
+
+fn exhausted_error(name: &str) -> Error {
+    Error {
+        file: name.to_owned(),
+        place: Place::Whole,
+        kind: ErrorKind::Io,
+        problem: "more words of its memory are accessed in parts than can be told apart (268,435,455)"
+            .to_owned(),
+        help: "check a shorter run of it, or one on less data".to_owned(),
+    }
 }
 
 fn copy_error(name: &str, error: &std::io::Error) -> Error {

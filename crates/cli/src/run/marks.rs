@@ -12,7 +12,6 @@
 use std::collections::VecDeque;
 
 use atomvet_trace::{ThreadId, VarId};
-use rustc_hash::FxHashMap;
 
 /// How many are kept per index at most.
 const MOST: usize = 1 << 17;
@@ -22,7 +21,8 @@ const FEW: usize = 256;
 /// The marks of all threads.
 #[derive(Default)]
 pub(crate) struct Marks {
-    of_index: FxHashMap<u64, OfIndex>,
+    /// Few: there are as many as threads that the filter tells apart.
+    of_index: Vec<OfIndex>,
 }
 
 #[derive(Default)]
@@ -80,7 +80,11 @@ impl Marks {
         oldest_open: impl FnOnce() -> u64,
         new: impl FnOnce(Room) -> VarId,
     ) {
-        let marks = self.of_index.entry(period >> 32).or_default();
+        let index = index(period);
+        if index >= self.of_index.len() {
+            self.of_index.resize_with(index + 1, OfIndex::default);
+        }
+        let marks = &mut self.of_index[index];
         if marks.kept.back().is_some_and(|last| last.period >= period) {
             return;
         }
@@ -96,7 +100,7 @@ impl Marks {
 
     /// What comes before somebody who comes after a period.
     pub(crate) fn first_since(&mut self, period: u64) -> Before {
-        let Some(marks) = self.of_index.get_mut(&(period >> 32)) else { return Before::Lost };
+        let Some(marks) = self.of_index.get_mut(index(period)) else { return Before::Lost };
         if period <= marks.forgotten {
             return if period <= marks.lost { Before::Lost } else { Before::Nothing };
         }
@@ -105,6 +109,11 @@ impl Marks {
         mark.is_read = true;
         Before::Mark(mark.variable)
     }
+}
+
+/// Of a period; they are operands of records, so that it has 16 bits at most.
+fn index(period: u64) -> usize {
+    usize::from((period >> 32) as u16)
 }
 
 impl OfIndex {

@@ -9,14 +9,17 @@
 //! this process, the program goes on. Every process that the program starts has a ring of its own and is
 //! judged by itself.
 
+mod code;
 mod directory;
 mod ending;
 mod feed;
 mod jvm;
 pub(crate) mod library;
+mod locks;
 mod marks;
 mod report;
 mod ring;
+mod signals;
 mod silence;
 mod symbols;
 mod translate;
@@ -41,7 +44,7 @@ use atomvet_trace::wellformed::Discipline;
 
 use self::directory::Directory;
 use self::ending::Ending;
-use self::feed::{Feed, Summary};
+use self::feed::{Copied, Feed, Summary};
 use self::library::Library;
 use self::ring::Ring;
 use self::symbols::Meaning;
@@ -287,9 +290,12 @@ fn summary(receiver: &Receiver<Summary>) -> Summary {
 }
 
 /// The file that gets a copy of the events, to write and to read.
-fn copy(record: Option<&Path>, place: usize) -> anyhow::Result<(File, File)> {
+fn copy(record: Option<&Path>, place: usize) -> anyhow::Result<(Copied, File)> {
     let Some(record) = record else {
-        return temporary().context("no temporary file for the events; set TMPDIR to a directory with room");
+        let files = temporary();
+        let (write, read) =
+            files.context("no temporary file for the events; set TMPDIR to a directory with room")?;
+        return Ok((Copied::Temporary(write), read));
     };
     let mut path = record.as_os_str().to_owned();
     if place > 0 {
@@ -299,7 +305,7 @@ fn copy(record: Option<&Path>, place: usize) -> anyhow::Result<(File, File)> {
     let shown = path.display();
     let write = File::create(&path).with_context(|| format!("{shown}: cannot be written"))?;
     let read = File::open(&path).with_context(|| format!("{shown}: cannot be read"))?;
-    Ok((write, read))
+    Ok((Copied::Kept(write), read))
 }
 
 /// How a program ended, in words; nothing if all was well.

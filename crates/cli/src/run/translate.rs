@@ -14,21 +14,21 @@
 //! | new life | `alloc` of all variables in that memory; locks there are new ones |
 //! | maps, unloaded | none: libraries come and go, and with them what addresses mean |
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use atomvet_ring::{Block, INITIALISED, INITIALISES, Kind, LOW};
-use atomvet_trace::names::{Id, Table};
+use atomvet_ring::{Block, INITIALISED, INITIALISES, Kind};
 use atomvet_trace::{
     BarrierId, Event, LockId, Mode, Names, Op, RegionId, SiteId, ThreadId, UpdateKind, VarId,
 };
-use rustc_hash::FxHashMap;
 
+use super::code::{Code, Known, Site};
+use super::locks::{Locks, intern_new};
 use super::marks::{Before, Marks, Room};
 use super::ring::{Record, flavour};
-use super::symbols::{Meaning, Owner, is_outlined};
+use super::signals::{Keep, Signals};
+use super::symbols::Meaning;
 use super::variables::Variables;
-use crate::spec::{self, Meant, Spec};
+use crate::spec::{Meant, Spec};
 
 /// What is known about a program from its records.
 pub(crate) struct Translator {
@@ -36,45 +36,19 @@ pub(crate) struct Translator {
     pub(crate) names: Names,
     /// What its addresses mean.
     pub(crate) symbols: Meaning,
-    spec: Option<Arc<Spec>>,
+    code: Code,
+    locks: Locks,
+    signals: Signals,
+    marks: Marks,
     variables: Variables,
-    /// Per variable of memory: it is part of a synchronisation object.
-    not_data: Vec<bool>,
     /// Per variable: how it was accessed in this life. Updates commute only where nothing else is done.
     used: Vec<Use>,
     /// Per serial number.
     threads: Vec<Thread>,
     /// The sum of their idle initialisers.
     idle_initialisers: u32,
-    /// Per block word of a record.
-    blocks: FxHashMap<u64, Known>,
-    /// The last of them that had a place in this table.
-    recent_blocks: Box<[(u64, Known); RECENT]>,
-    /// Per return address.
-    places: FxHashMap<u64, Site>,
-    /// The last of them that had a place in this table.
-    recent_places: Box<[(u64, Site); RECENT]>,
-    labels: HashMap<u64, Vec<u8>>,
-    /// Labels whose texts are on their way, per thread.
-    half_labels: HashMap<(u32, u64), Vec<u8>>,
-    /// How often each thread holds a lock shared.
-    shared: FxHashMap<(LockId, ThreadId), u32>,
-    locks: BTreeMap<u64, LockId>,
-    /// Those used lately, by address.
-    recent_locks: Box<[(u64, LockId); RECENT]>,
-    barriers: BTreeMap<u64, BarrierId>,
-    /// How many locks and barriers there were at an address.
-    lives: HashMap<u64, u32>,
-    semaphores: BTreeMap<u64, Semaphore>,
-    marks: Marks,
     /// How many records there were.
     now: u64,
-    /// Per address, what each thread last published there.
-    published: BTreeMap<u64, Vec<Publication>>,
-    /// A JVM's program may publish the result of each of its tasks: those addresses, the oldest first.
-    publications: VecDeque<u64>,
-    /// Variables that nobody will read again.
-    spare: Vec<VarId>,
     /// Kept for its memory.
     found: Vec<VarId>,
     /// Figures for the coverage line.
@@ -116,6 +90,8 @@ enum Use {
     Commuting,
     /// In another way as well.
     Otherwise,
+    /// It is part of a synchronisation object, in every life.
+    NotData,
 }
 
 #[derive(Clone, Copy)]
@@ -136,96 +112,21 @@ impl Frame {
     }
 }
 
-/// What a block word means.
-#[derive(Clone, Copy)]
-enum Known {
-    /// Never a block.
-    System,
-    /// Nor is this, what a compiler makes of the body of a parallel region; but it is the user's code.
-    Outlined,
-    /// `main`: a block only where a specification says so.
-    Main(RegionId, SiteId, Meant),
-    /// A function of the user's.
-    Function(RegionId, SiteId, Meant),
-    /// A block of a JVM's, which the agent has chosen.
-    Method(RegionId, SiteId, Meant),
-    /// A label, whose place is the annotation's.
-    Label(RegionId),
-}
-
-/// What a return address means.
-#[derive(Clone, Copy)]
-struct Site {
-    site: SiteId,
-    /// Reads here only choose between ways to do the same thing.
-    reads_are_hints: bool,
-    /// What is done here is done only while there is one thread.
-    is_alone: bool,
-}
-
-/// How many locks, places and functions are found without a search.
-const RECENT: usize = 1024;
-
-/// Where an address or a word would be among those.
-#[inline]
-fn recent(word: u64, shift: u32) -> usize {
-    ((word ^ word >> 10) >> shift) as usize % RECENT
-}
-
-const NO_SITE: Site = Site { site: SiteId::NONE, reads_are_hints: false, is_alone: false };
-const NO_LOCK: (u64, LockId) = (u64::MAX, LockId(0));
-
-/// What a thread has made known.
-struct Publication {
-    by: ThreadId,
-    /// What those who come to know it read.
-    variable: VarId,
-    /// They, without repetition.
-    known_to: Vec<ThreadId>,
-}
-
-#[derive(Default)]
-struct Semaphore {
-    /// Counts that were there from the start.
-    initial: u64,
-    posts: VecDeque<VarId>,
-}
-
-impl Publication {
-    fn is_news_to(&self, thread: ThreadId) -> bool {
-        self.by != thread && !self.known_to.contains(&thread)
-    }
-}
-
 impl Translator {
     /// Of a program whose records come from now on.
     pub(crate) fn new(symbols: Meaning, spec: Option<Arc<Spec>>) -> Translator {
         Translator {
             names: Names::default(),
             symbols,
-            spec,
+            code: Code::new(spec),
+            locks: Locks::default(),
+            signals: Signals::default(),
+            marks: Marks::default(),
             variables: Variables::default(),
-            not_data: Vec::new(),
             used: Vec::new(),
             threads: Vec::new(),
             idle_initialisers: 0,
-            blocks: FxHashMap::default(),
-            recent_blocks: Box::new([(0, Known::System); RECENT]),
-            places: FxHashMap::default(),
-            recent_places: Box::new([(0, NO_SITE); RECENT]),
-            labels: HashMap::new(),
-            half_labels: HashMap::new(),
-            shared: FxHashMap::default(),
-            locks: BTreeMap::new(),
-            recent_locks: Box::new([NO_LOCK; RECENT]),
-            barriers: BTreeMap::new(),
-            lives: HashMap::new(),
-            semaphores: BTreeMap::new(),
-            marks: Marks::default(),
             now: 0,
-            published: BTreeMap::new(),
-            publications: VecDeque::new(),
-            spare: Vec::new(),
             found: Vec::new(),
             seen: Seen::default(),
         }
@@ -235,7 +136,7 @@ impl Translator {
     #[inline]
     pub(crate) fn record(&mut self, record: &Record, events: &mut Vec<Event>) {
         match record.kind {
-            Kind::Label => return self.label(record),
+            Kind::Label => return self.code.label(record),
             Kind::NewLife => return self.new_life(record, events),
             Kind::Maps => return self.symbols.renewed(record.operand),
             Kind::Unloaded => return self.unloaded(record, events),
@@ -245,13 +146,7 @@ impl Translator {
                 }
                 return;
             }
-            Kind::SemaphoreInit => {
-                let semaphore = Semaphore { initial: record.block, posts: VecDeque::new() };
-                if let Some(old) = self.semaphores.insert(record.operand, semaphore) {
-                    self.spare.extend(old.posts);
-                }
-                return;
-            }
+            Kind::SemaphoreInit => return self.signals.initialise(record.operand, record.block),
             _ => {}
         }
         self.now += 1;
@@ -266,6 +161,11 @@ impl Translator {
         if record.kind != Kind::Nothing {
             self.event(record, thread, events);
         }
+    }
+
+    /// Whether some variables could not be told apart any more: then what was found is not to be relied upon.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.variables.is_exhausted
     }
 
     #[inline]
@@ -304,17 +204,14 @@ impl Translator {
     }
 
     fn begin(&mut self, record: &Record, thread: ThreadId, events: &mut Vec<Event>) {
-        let known = match self.recent_blocks[recent(record.block, 0)] {
-            (block, known) if block == record.block => known,
-            _ => self.find_block(record.block),
-        };
+        let known = self.code.block(record.block, &mut self.names, &mut self.symbols);
         let is_outermost = self.threads[record.thread as usize].user_functions == 0;
         let (region, site, meant, counts, is_user_function) = match known {
             Known::System => (RegionId::NONE, SiteId::NONE, Meant::Unsaid, false, false),
             Known::Outlined => (RegionId::NONE, SiteId::NONE, Meant::Unsaid, false, true),
             Known::Label(region) => {
                 let site = self.site(record.address()).site;
-                (region, site, self.meant(region, site, None), true, false)
+                (region, site, self.code.meant(region, site, None, &self.names), true, false)
             }
             Known::Main(region, site, meant) => (region, site, meant, false, true),
             Known::Method(region, site, meant) => (region, site, meant, true, false),
@@ -343,18 +240,6 @@ impl Translator {
         }
     }
 
-    /// What the specification says about a block.
-    fn meant(&self, region: RegionId, site: SiteId, library: Option<&str>) -> Meant {
-        match &self.spec {
-            Some(spec) if region != RegionId::NONE && site != SiteId::NONE => spec.meant(&spec::Known {
-                name: self.names.regions.get(region),
-                site: self.names.sites.get(site),
-                library,
-            }),
-            _ => Meant::Unsaid,
-        }
-    }
-
     /// Whether a function of the user's is inlined where this function is called.
     fn is_called_by_user(&mut self, record: &Record) -> bool {
         record.kind == Kind::Nothing
@@ -362,83 +247,9 @@ impl Translator {
             && self.symbols.is_users(record.address())
     }
 
-    fn find_block(&mut self, block: u64) -> Known {
-        let known = match self.blocks.get(&block) {
-            Some(known) => *known,
-            None => self.learn(block),
-        };
-        self.recent_blocks[recent(block, 0)] = (block, known);
-        known
-    }
-
-    /// What a block word means, asked for the first time.
-    #[cold]
-    fn learn(&mut self, block: u64) -> Known {
-        let function = match flavour(block) {
-            Block::Function => self.symbols.function_at(block & LOW),
-            Block::Inside => self.symbols.function_around(block & LOW),
-            Block::Label | Block::None => {
-                let text = self.labels.get(&(block & LOW)).map(Vec::as_slice).unwrap_or(b"?");
-                let text = String::from_utf8_lossy(text);
-                let text = if text.is_empty() { "(unnamed)" } else { &*text };
-                let known = Known::Label(self.names.regions.intern(text));
-                self.blocks.insert(block, known);
-                return known;
-            }
-        };
-        let known = match function.owner {
-            Owner::System if is_outlined(&function.name) => Known::Outlined,
-            Owner::System => Known::System,
-            Owner::User => {
-                let region = self.names.regions.intern(&function.name);
-                let site = self.names.sites.intern(&function.site);
-                let meant = self.meant(region, site, Some(&function.library));
-                if self.symbols.jvm().is_some() {
-                    Known::Method(region, site, meant)
-                } else if function.name == "main" {
-                    Known::Main(region, site, meant)
-                } else {
-                    Known::Function(region, site, meant)
-                }
-            }
-        };
-        self.blocks.insert(block, known);
-        known
-    }
-
     #[inline]
     fn site(&mut self, returns_to: u64) -> Site {
-        match self.recent_places[recent(returns_to, 0)] {
-            (place, site) if place == returns_to => site,
-            _ => self.find_site(returns_to),
-        }
-    }
-
-    fn find_site(&mut self, returns_to: u64) -> Site {
-        let site = self.known_site(returns_to);
-        self.recent_places[recent(returns_to, 0)] = (returns_to, site);
-        site
-    }
-
-    fn known_site(&mut self, returns_to: u64) -> Site {
-        if returns_to == 0 {
-            return NO_SITE;
-        }
-        if let Some(site) = self.places.get(&returns_to) {
-            return *site;
-        }
-        let place = self.symbols.place(returns_to);
-        let site = Site {
-            site: self.names.sites.intern(&place.site),
-            // libstdc++ looks at both counts of a shared pointer to save work if it is the only one.
-            reads_are_hints: place.function.contains("_Sp_counted_base")
-                && place.function.ends_with("_M_release"),
-            // It counts without atomics as long as no other thread was started.
-            is_alone: place.function.ends_with("__exchange_and_add_single")
-                || place.function.ends_with("__atomic_add_single"),
-        };
-        self.places.insert(returns_to, site);
-        site
+        self.code.site(returns_to, &mut self.names, &mut self.symbols)
     }
 
     fn event(&mut self, record: &Record, thread: ThreadId, events: &mut Vec<Event>) {
@@ -463,12 +274,12 @@ impl Translator {
             Kind::Acquire => return put(Op::Acquire(self.lock(operand), Mode::Exclusive)),
             Kind::AcquireShared => {
                 let lock = self.lock(operand);
-                *self.shared.entry((lock, thread)).or_default() += 1;
+                self.locks.taken_shared(lock, thread);
                 return put(Op::Acquire(lock, Mode::Shared));
             }
             Kind::Release => {
                 let lock = self.lock(operand);
-                return put(Op::Release(lock, self.mode(lock, thread)));
+                return put(Op::Release(lock, self.locks.given_back(lock, thread)));
             }
             Kind::ReleaseExclusive => return put(Op::Release(self.lock(operand), Mode::Exclusive)),
             Kind::Wait => {
@@ -482,12 +293,12 @@ impl Translator {
             }
             Kind::Barrier => {
                 self.count_split(record.thread);
-                return put(Op::Barrier(self.barrier(operand)));
+                return put(Op::Barrier(self.locks.barrier(operand, &mut self.names, &mut self.symbols)));
             }
             Kind::Post => {
                 let variable = self.fresh(thread, events);
                 events.push(Event { thread, op: Op::Write(variable), site });
-                self.semaphores.entry(operand).or_default().posts.push_back(variable);
+                self.signals.post(operand, variable);
                 return;
             }
             Kind::Take => return self.take(record, thread, site, events),
@@ -500,15 +311,8 @@ impl Translator {
             Kind::Publish => {
                 let variable = self.fresh(thread, events);
                 events.push(Event { thread, op: Op::Write(variable), site });
-                let published = self.published.entry(operand).or_default();
-                let is_new = published.is_empty();
-                if let Some(at) = published.iter().position(|publication| publication.by == thread) {
-                    self.spare.push(published.swap_remove(at).variable);
-                }
-                published.push(Publication { by: thread, variable, known_to: Vec::new() });
-                if is_new {
-                    self.forget_old_publications(operand);
-                }
+                let keep = if self.symbols.jvm().is_some() { Keep::Latest } else { Keep::All };
+                self.signals.publish(operand, thread, variable, keep);
                 return;
             }
             Kind::Observe => return self.observe(operand, thread, site, events),
@@ -536,51 +340,76 @@ impl Translator {
         events: &mut Vec<Event>,
     ) {
         self.seen.accesses += 1;
-        let (names, symbols, not_data) = (&mut self.names, &mut self.symbols, &mut self.not_data);
-        self.found.clear();
-        self.variables.find(record.operand, record.size, &mut self.found, |variable, address| {
-            name_variable(names, symbols, not_data, variable, address);
-        });
-        if self.found.iter().any(|variable| self.not_data[variable.index()]) {
+        match self.variables.find_only(record.operand, record.size) {
+            Some(variable) if self.used[variable.index()] != Use::NotData => {
+                self.access_variable(variable, Event { thread, op: op(variable), site }, events);
+            }
+            _ => self.access_any(record, thread, site, op, events),
+        }
+    }
+
+    /// An access to bytes that are not one variable yet, or several, or no data.
+    #[inline(never)]
+    fn access_any(
+        &mut self,
+        record: &Record,
+        thread: ThreadId,
+        site: SiteId,
+        op: impl Fn(VarId) -> Op,
+        events: &mut Vec<Event>,
+    ) {
+        self.find(record.operand, record.size);
+        if self.found.iter().any(|variable| self.used[variable.index()] == Use::NotData) {
             // The guard of a static variable, which others may have initialised.
             self.wait_for(record, thread, site, events);
         }
-        for &variable in &self.found {
-            if self.not_data[variable.index()] {
-                continue;
+        for at in 0..self.found.len() {
+            let variable = self.found[at];
+            if self.used[variable.index()] != Use::NotData {
+                self.access_variable(variable, Event { thread, op: op(variable), site }, events);
             }
-            if variable.index() >= self.used.len() {
-                self.used.resize(variable.index() + 1, Use::Not);
-            }
-            let used = &mut self.used[variable.index()];
-            let mut op = op(variable);
-            match op {
-                Op::Update(_, kind) if *used == Use::Otherwise || !kind.commutes() => {
-                    *used = Use::Otherwise;
-                    op = Op::Update(variable, UpdateKind::Other);
-                }
-                Op::Update(..) => {
-                    self.seen.commuting += 1;
-                    *used = Use::Commuting;
-                }
-                // Somebody has to put the first value there.
-                Op::Write(_) if *used == Use::Not => *used = Use::Commuting,
-                _ => *used = Use::Otherwise,
-            }
-            events.push(Event { thread, op, site });
         }
+    }
+
+    /// An access to a variable that is data.
+    #[inline]
+    fn access_variable(&mut self, variable: VarId, mut event: Event, events: &mut Vec<Event>) {
+        let used = &mut self.used[variable.index()];
+        match event.op {
+            Op::Update(_, kind) if *used == Use::Otherwise || !kind.commutes() => {
+                *used = Use::Otherwise;
+                event.op = Op::Update(variable, UpdateKind::Other);
+            }
+            Op::Update(..) => {
+                self.seen.commuting += 1;
+                *used = Use::Commuting;
+            }
+            // Somebody has to put the first value there.
+            Op::Write(_) if *used == Use::Not => *used = Use::Commuting,
+            _ => *used = Use::Otherwise,
+        }
+        events.push(event);
+    }
+
+    /// The variables of bytes of one word, in `found`.
+    fn find(&mut self, address: u64, size: u8) {
+        let (names, symbols, used) = (&mut self.names, &mut self.symbols, &mut self.used);
+        self.found.clear();
+        self.variables.find(address, size, &mut self.found, |variable, address| {
+            name_variable(names, symbols, used, variable, address);
+        });
     }
 
     /// A variable that no event so far concerns, for one to come.
     fn fresh(&mut self, thread: ThreadId, events: &mut Vec<Event>) -> VarId {
-        if let Some(spare) = self.spare.pop() {
+        if let Some(spare) = self.signals.spare() {
             events.push(Event { thread, op: Op::Alloc(spare), site: SiteId::NONE });
             return spare;
         }
         let variable = self.variables.artificial();
         let named = self.names.variables.append(&format!("signal {}", variable.0));
         debug_assert_eq!(named, variable);
-        self.not_data.push(false);
+        self.used.push(Use::Not);
         variable
     }
 
@@ -597,18 +426,13 @@ impl Translator {
 
     /// What others have published at an address comes before what the thread does now.
     fn observe(&mut self, address: u64, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
-        for publication in self.published.get_mut(&address).into_iter().flatten() {
-            if publication.is_news_to(thread) {
-                publication.known_to.push(thread);
-                events.push(Event { thread, op: Op::Read(publication.variable), site });
-            }
-        }
+        let read = |variable| Event { thread, op: Op::Read(variable), site };
+        events.extend(self.signals.observe(address, thread).map(read));
     }
 
     /// The same, where the thread may have waited for it. It did if there is something that it did not know.
     fn wait_for(&mut self, record: &Record, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
-        let published = self.published.get(&record.operand).map(Vec::as_slice).unwrap_or_default();
-        if published.iter().any(|publication| publication.is_news_to(thread)) {
+        if self.signals.is_news(record.operand, thread) {
             self.split(record, thread, site, events);
             self.observe(record.operand, thread, site, events);
         }
@@ -665,21 +489,13 @@ impl Translator {
 
     fn take(&mut self, record: &Record, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
         self.split(record, thread, site, events);
-        let Some(semaphore) = self.semaphores.get_mut(&record.operand) else { return };
-        if semaphore.initial > 0 {
-            semaphore.initial -= 1;
-        } else if let Some(variable) = semaphore.posts.pop_front() {
+        if let Some(variable) = self.signals.take(record.operand) {
             events.push(Event { thread, op: Op::Read(variable), site });
-            self.spare.push(variable);
-        }
-        if semaphore.initial == 0 && semaphore.posts.is_empty() {
-            // A JVM has one for every task and every element of a queue.
-            self.semaphores.remove(&record.operand);
         }
     }
 
     fn mark(&mut self, period: u64, thread: ThreadId, events: &mut Vec<Event>) {
-        let (variables, names, not_data) = (&mut self.variables, &mut self.names, &mut self.not_data);
+        let (variables, names, used) = (&mut self.variables, &mut self.names, &mut self.used);
         let oldest_open = || oldest_open(&self.threads);
         self.marks.make((period, self.now), thread, oldest_open, |room| {
             let variable = match room {
@@ -692,7 +508,7 @@ impl Translator {
                     let variable = variables.artificial();
                     let name = format!("locks and atomics of {} ({})", names.threads.get(thread), variable.0);
                     names.variables.append(&name);
-                    not_data.push(false);
+                    used.push(Use::Not);
                     variable
                 }
             };
@@ -709,36 +525,6 @@ impl Translator {
         }
     }
 
-    /// Who has not asked for a result after so many others will not be found to have waited for it.
-    fn forget_old_publications(&mut self, new: u64) {
-        const MOST: usize = 1 << 16;
-        if self.symbols.jvm().is_none() {
-            return;
-        }
-        self.publications.push_back(new);
-        if self.publications.len() > MOST
-            && let Some(old) = self.publications.pop_front()
-            && let Some(published) = self.published.remove(&old)
-        {
-            self.spare.extend(published.into_iter().map(|publication| publication.variable));
-        }
-    }
-
-    /// How a thread that gives a lock back has held it.
-    fn mode(&mut self, lock: LockId, thread: ThreadId) -> Mode {
-        match self.shared.get_mut(&(lock, thread)) {
-            Some(1) => {
-                self.shared.remove(&(lock, thread));
-                Mode::Shared
-            }
-            Some(times) => {
-                *times -= 1;
-                Mode::Shared
-            }
-            None => Mode::Exclusive,
-        }
-    }
-
     fn count_split(&mut self, serial: u32) {
         let in_block = self.threads[serial as usize].open.iter().any(Frame::is_judged);
         self.seen.splits += u64::from(in_block);
@@ -746,63 +532,13 @@ impl Translator {
 
     #[inline]
     fn lock(&mut self, address: u64) -> LockId {
-        match self.recent_locks[recent(address, 3)] {
-            (known, lock) if known == address => lock,
-            _ => self.find_lock(address),
-        }
-    }
-
-    fn find_lock(&mut self, address: u64) -> LockId {
-        let lock = self.known_lock(address);
-        self.recent_locks[recent(address, 3)] = (address, lock);
-        lock
-    }
-
-    /// Two files may have locks of one name, and two loaders classes of one.
-    fn known_lock(&mut self, address: u64) -> LockId {
-        if let Some(lock) = self.locks.get(&address) {
-            return *lock;
-        }
-        let name = self.symbols.variable(address);
-        let life = next_life(&mut self.lives, address);
-        let lock = intern_new(&mut self.names.locks, name, address, life);
-        self.locks.insert(address, lock);
-        lock
-    }
-
-    fn barrier(&mut self, address: u64) -> BarrierId {
-        if let Some(barrier) = self.barriers.get(&address) {
-            return *barrier;
-        }
-        let name = self.symbols.variable(address);
-        let life = next_life(&mut self.lives, address);
-        let barrier = intern_new(&mut self.names.barriers, name, address, life);
-        self.barriers.insert(address, barrier);
-        barrier
+        self.locks.at(address, &mut self.names, &mut self.symbols)
     }
 
     fn is_not_data(&mut self, address: u64) {
-        let (names, symbols, not_data) = (&mut self.names, &mut self.symbols, &mut self.not_data);
-        self.found.clear();
-        self.variables.find(address & !7, 8, &mut self.found, |variable, address| {
-            name_variable(names, symbols, not_data, variable, address);
-        });
+        self.find(address & !7, 8);
         for variable in &self.found {
-            self.not_data[variable.index()] = true;
-        }
-    }
-
-    fn label(&mut self, record: &Record) {
-        let length = usize::from(record.size).min(16);
-        let mut bytes = [0; 16];
-        bytes[..8].copy_from_slice(&record.place.to_le_bytes());
-        bytes[8..].copy_from_slice(&record.block.to_le_bytes());
-        let key = (record.thread, record.operand);
-        self.half_labels.entry(key).or_default().extend_from_slice(&bytes[..length]);
-        if length < 16
-            && let Some(text) = self.half_labels.remove(&key)
-        {
-            self.labels.insert(record.operand, text);
+            self.used[variable.index()] = Use::NotData;
         }
     }
 
@@ -811,21 +547,15 @@ impl Translator {
         let (start, end) = (record.operand, record.operand.saturating_add(record.block));
         self.found.clear();
         self.variables.between(start, end, &mut self.found);
-        for variable in &self.found {
-            if let Some(used) = self.used.get_mut(variable.index()) {
+        for &variable in &self.found {
+            let used = &mut self.used[variable.index()];
+            if *used != Use::NotData {
                 *used = Use::Not;
+                events.push(Event { thread, op: Op::Alloc(variable), site: SiteId::NONE });
             }
         }
-        let lives = self.found.iter().filter(|variable| !self.not_data[variable.index()]);
-        events.extend(lives.map(|&v| Event { thread, op: Op::Alloc(v), site: SiteId::NONE }));
-        forget(&mut self.locks, start, end, |_| {
-            self.recent_locks.fill(NO_LOCK);
-        });
-        forget(&mut self.barriers, start, end, |_| {});
-        forget(&mut self.semaphores, start, end, |semaphore| self.spare.extend(semaphore.posts));
-        forget(&mut self.published, start, end, |published| {
-            self.spare.extend(published.into_iter().map(|publication| publication.variable));
-        });
+        self.locks.forget(start, end);
+        self.signals.forget(start, end);
     }
 
     /// A library is gone: what comes to stand there has other names.
@@ -834,13 +564,8 @@ impl Translator {
         let (start, end) = (record.operand, record.operand.saturating_add(record.block));
         self.symbols.unloaded(start, end);
         self.variables.forget(start, end);
-        self.lives.retain(|address, _| !(start..end).contains(address));
-        // Where a call returns to may be just behind.
-        self.places.retain(|place, _| !(start..=end).contains(place));
-        self.recent_places.fill((0, NO_SITE));
-        let is_code = |block: u64| matches!(flavour(block), Block::Function | Block::Inside);
-        self.blocks.retain(|&block, _| !is_code(block) || !(start..=end).contains(&(block & LOW)));
-        self.recent_blocks.fill((0, Known::System));
+        self.locks.forget_lives(start, end);
+        self.code.unloaded(start, end);
     }
 }
 
@@ -850,41 +575,17 @@ fn oldest_open(threads: &[Thread]) -> u64 {
     blocks.map(|frame| frame.since).min().unwrap_or(u64::MAX)
 }
 
-fn forget<T>(objects: &mut BTreeMap<u64, T>, start: u64, end: u64, mut each: impl FnMut(T)) {
-    while let Some((&address, _)) = objects.range(start..end).next() {
-        if let Some(object) = objects.remove(&address) {
-            each(object);
-        }
-    }
-}
-
 #[cold]
 fn name_variable(
     names: &mut Names,
     symbols: &mut Meaning,
-    not_data: &mut Vec<bool>,
+    used: &mut Vec<Use>,
     variable: VarId,
     address: u64,
 ) {
     let symbol = symbols.variable(address);
-    not_data.push(symbol.as_ref().is_some_and(|name| name.starts_with("guard variable for ")));
+    let is_guard = symbol.as_ref().is_some_and(|name| name.starts_with("guard variable for "));
+    used.push(if is_guard { Use::NotData } else { Use::Not });
     let named = intern_new(&mut names.variables, symbol, address, 1);
     debug_assert_eq!(named, variable);
-}
-
-fn next_life(lives: &mut HashMap<u64, u32>, address: u64) -> u32 {
-    let life = lives.entry(address).or_default();
-    *life += 1;
-    *life
-}
-
-/// A new thing at an address, under a name that nothing else has: two files may have variables of one name, and an address
-/// several things after each other, of which this is number `life`.
-fn intern_new<I: Id>(names: &mut Table<I>, symbol: Option<String>, address: u64, life: u32) -> I {
-    let name = symbol.unwrap_or_else(|| format!("{address:#x}"));
-    let at = format!("{name} at {address:#x}");
-    let first = if life > 1 { [&name, &at].map(|name| format!("{name}#{life}")) } else { [name, at.clone()] };
-    let further = (life + 1..).map(|number| format!("{at}#{number}"));
-    let new = first.into_iter().chain(further).find(|name| names.find(name).is_none());
-    names.intern(&new.unwrap_or(at))
 }

@@ -79,6 +79,7 @@ impl Word {
 }
 
 /// The same, spelt out.
+#[derive(Clone, Copy)]
 enum Known {
     /// Nothing.
     Nothing,
@@ -88,15 +89,89 @@ enum Known {
     Several(usize),
 }
 
+impl Known {
+    fn only(self) -> Option<VarId> {
+        match self {
+            Known::One(variable, _) => Some(variable),
+            Known::Nothing | Known::Several(_) => None,
+        }
+    }
+}
+
+/// A word of several variables, or of one that has an odd shape.
+#[derive(Clone, Copy)]
+struct Split {
+    /// Per byte its variable, where there is one.
+    variables: [VarId; 8],
+    /// Per byte the mask of all bytes that this variable has; 0 where there is none.
+    shapes: [u8; 8],
+}
+
+impl Split {
+    /// Of one variable.
+    fn one(variable: VarId, mask: u8) -> Split {
+        let shapes = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| if mask >> i & 1 != 0 { mask } else { 0 });
+        Split { variables: [variable; 8], shapes }
+    }
+
+    /// Gives bytes to a variable, which has no others.
+    fn give(&mut self, variable: VarId, mask: u8) {
+        for i in bytes(mask) {
+            (self.variables[i], self.shapes[i]) = (variable, mask);
+        }
+    }
+
+    /// The variables that have any of these bytes, by the first of those, each with the mask of all its bytes.
+    fn pieces(&self, mask: u8) -> impl Iterator<Item = (VarId, u8)> {
+        let mut left = mask;
+        std::iter::from_fn(move || {
+            while left != 0 {
+                let first = left.trailing_zeros() as usize;
+                let shape = self.shapes[first];
+                left &= !(shape | 1 << first);
+                if shape != 0 {
+                    return Some((self.variables[first], shape));
+                }
+            }
+            None
+        })
+    }
+
+    /// Whether all of these bytes belong to variables, and those have no others. Mostly whole variables are accessed.
+    fn is_whole(&self, mask: u8) -> bool {
+        bytes(mask).all(|i| self.shapes[i] != 0 && self.shapes[i] & !mask == 0)
+    }
+}
+
+/// The numbers of the bytes in a mask.
+fn bytes(mask: u8) -> impl Iterator<Item = usize> {
+    (0..8).filter(move |i| mask >> i & 1 != 0)
+}
+
+/// Which bytes of its word are accessed.
+#[inline]
+fn mask(address: u64, size: u8) -> u8 {
+    (((1_u32 << size.min(8)) - 1) << (address & 7)) as u8
+}
+
+/// Where its word is in the table of its stretch.
+#[inline]
+fn index(address: u64) -> usize {
+    (address as usize >> 3) % WORDS
+}
+
 /// All variables of a program.
 pub(crate) struct Variables {
     stretches: FxHashMap<u64, u32>,
     tables: Vec<[Word; WORDS]>,
     /// Stretches of late and their tables, each at its number modulo how many there are.
     recent: [(u64, u32); RECENT],
-    /// Per byte of a split word, its variable.
-    split: Vec<[Option<VarId>; 8]>,
+    split: Vec<Split>,
     count: u32,
+    /// How many of those there may be.
+    most_split: u32,
+    /// There is no room for another split word, and some access was taken for one to the whole word.
+    pub(crate) is_exhausted: bool,
 }
 
 impl Default for Variables {
@@ -108,14 +183,22 @@ impl Default for Variables {
             recent: [(u64::MAX, 0); RECENT],
             split: Vec::new(),
             count: 0,
+            most_split: LOW,
+            is_exhausted: false,
         }
     }
 }
 
 impl Variables {
+    /// The variable of `size` bytes at `address`, which are in one word, if that has no other. Most have not.
+    #[inline]
+    pub(crate) fn find_only(&mut self, address: u64, size: u8) -> Option<VarId> {
+        let table = self.table(address >> STRETCH_SHIFT);
+        self.tables[table as usize][index(address)].of(mask(address, size))
+    }
+
     /// The variables of `size` bytes at `address`, which are in one word, in `found`. New ones are numbered
     /// on and told to `named` with their addresses.
-    #[inline]
     pub(crate) fn find(
         &mut self,
         address: u64,
@@ -123,14 +206,9 @@ impl Variables {
         found: &mut Vec<VarId>,
         mut named: impl FnMut(VarId, u64),
     ) {
-        let offset = (address & 7) as u32;
-        let mask = (((1u32 << size.min(8)) - 1) << offset) as u8;
-        let table = self.table(address >> STRETCH_SHIFT);
-        let index = (address as usize >> 3) % WORDS;
-        let word = self.tables[table as usize][index];
-        match word.of(mask) {
+        match self.find_only(address, size) {
             Some(variable) => found.push(variable),
-            None => self.find_other(table, index, address, mask, found, &mut named),
+            None => self.find_other(address, mask(address, size), found, &mut named),
         }
     }
 
@@ -169,22 +247,22 @@ impl Variables {
     #[inline(never)]
     fn find_other(
         &mut self,
-        table: u32,
-        index: usize,
         address: u64,
         mask: u8,
         found: &mut Vec<VarId>,
         named: &mut impl FnMut(VarId, u64),
     ) {
         let start = address & !7;
-        let entry = match self.tables[table as usize][index].read() {
-            Known::Several(entry) => entry,
+        let (table, index) = (self.table(address >> STRETCH_SHIFT) as usize, index(address));
+        let word = self.tables[table][index].read();
+        let entry = match word {
+            Known::Several(entry) => Some(entry),
             Known::One(variable, bytes) => self.split_word(table, index, variable, bytes),
             Known::Nothing => {
                 let variable = self.new_variable(address, named);
                 found.push(variable);
                 match Word::one(variable, mask) {
-                    Some(word) => self.tables[table as usize][index] = word,
+                    Some(word) => self.tables[table][index] = word,
                     None => {
                         self.split_word(table, index, variable, mask);
                     }
@@ -192,112 +270,113 @@ impl Variables {
                 return;
             }
         };
-        let mut bytes = self.split[entry];
-        let wanted = |i: usize| mask >> i & 1 != 0;
-        // Mostly whole variables are accessed.
-        let is_whole =
-            |i: usize| bytes[i].is_some() && (0..8).all(|other| wanted(other) || bytes[other] != bytes[i]);
-        if (0..8).filter(|&i| wanted(i)).all(is_whole) {
-            for variable in (0..8).filter(|&i| wanted(i)).filter_map(|i| bytes[i]) {
-                if !found.contains(&variable) {
-                    found.push(variable);
-                }
-            }
+        let Some(entry) = entry else {
+            found.extend(word.only());
             return;
+        };
+        if !self.split[entry].is_whole(mask) {
+            self.cut(entry, start, mask, named);
         }
-        // Variables that reach across an edge of the access are cut there.
-        for i in 0..8 {
-            let Some(variable) = bytes[i] else { continue };
-            let first = bytes.iter().position(|v| *v == Some(variable)).unwrap_or(i);
-            if wanted(i) != wanted(first) {
-                let piece = self.new_variable(start + i as u64, named);
-                let side = wanted(i);
-                for (j, byte) in bytes.iter_mut().enumerate() {
-                    if *byte == Some(variable) && wanted(j) == side {
-                        *byte = Some(piece);
-                    }
-                }
-            }
-        }
-        let mut fresh = None;
-        for i in (0..8).filter(|&i| wanted(i)) {
-            let variable = match bytes[i] {
-                Some(variable) => {
-                    fresh = None;
-                    variable
-                }
-                None => match fresh {
-                    Some(variable) => variable,
-                    None => self.new_variable(start + i as u64, named),
-                },
-            };
-            if bytes[i].is_none() {
-                bytes[i] = Some(variable);
-                fresh = Some(variable);
-            }
-            if !found.contains(&variable) {
-                found.push(variable);
-            }
-        }
-        self.split[entry] = bytes;
+        found.extend(self.split[entry].pieces(mask).map(|(variable, _)| variable));
     }
 
-    /// Gives a word that has a variable of these bytes an entry of `split`.
-    fn split_word(&mut self, table: u32, index: usize, variable: VarId, bytes: u8) -> usize {
-        let byte = |i: u32| (bytes >> i & 1 != 0).then_some(variable);
-        self.split.push([0, 1, 2, 3, 4, 5, 6, 7].map(byte));
-        let entries = u32::try_from(self.split.len()).ok().filter(|&entries| entries <= LOW);
-        // So many split words take 17 GiB here alone.
-        self.tables[table as usize][index] = Word(entries.expect("fewer than 2^28 split words"));
-        self.split.len() - 1
+    /// Cuts variables that reach across an edge of an access, and makes new ones of bytes that have none.
+    fn cut(&mut self, entry: usize, start: u64, mask: u8, named: &mut impl FnMut(VarId, u64)) {
+        let mut split = self.split[entry];
+        let pieces: Vec<(VarId, u8)> = split.pieces(0xff).collect();
+        for (variable, shape) in pieces {
+            let (inside, outside) = (shape & mask, shape & !mask);
+            if inside == 0 || outside == 0 {
+                continue;
+            }
+            // The piece with the first byte keeps the history.
+            let is_first_inside = inside.trailing_zeros() < outside.trailing_zeros();
+            let (kept, cut) = if is_first_inside { (inside, outside) } else { (outside, inside) };
+            let piece = self.new_variable(start + u64::from(cut.trailing_zeros()), named);
+            split.give(variable, kept);
+            split.give(piece, cut);
+        }
+        let mut fresh = 0_u8;
+        for i in bytes(mask) {
+            if split.shapes[i] == 0 {
+                fresh |= 1 << i;
+            }
+            let is_last = i == 7 || mask >> (i + 1) & 1 == 0 || split.shapes[i + 1] != 0;
+            if fresh != 0 && is_last {
+                let variable = self.new_variable(start + u64::from(fresh.trailing_zeros()), named);
+                split.give(variable, fresh);
+                fresh = 0;
+            }
+        }
+        self.split[entry] = split;
+    }
+
+    /// Gives a word that has a variable of these bytes an entry of `split`, if there is room.
+    fn split_word(&mut self, table: usize, index: usize, variable: VarId, bytes: u8) -> Option<usize> {
+        let entry = self.split.len();
+        let Some(word) = u32::try_from(entry + 1).ok().filter(|&word| word <= self.most_split) else {
+            self.is_exhausted = true;
+            return None;
+        };
+        self.split.push(Split::one(variable, bytes));
+        self.tables[table][index] = Word(word);
+        Some(entry)
     }
 
     /// All variables between two addresses.
     pub(crate) fn between(&self, start: u64, end: u64, found: &mut Vec<VarId>) {
-        for (table, words) in self.tables_between(start, end) {
+        self.each_table(start, end, |table, words| {
             for word in &self.tables[table as usize][words] {
                 match word.read() {
                     Known::Nothing => {}
                     Known::One(variable, _) => found.push(variable),
                     Known::Several(entry) => {
-                        let before = found.len();
-                        for variable in self.split[entry].into_iter().flatten() {
-                            if !found[before..].contains(&variable) {
-                                found.push(variable);
-                            }
-                        }
+                        found.extend(self.split[entry].pieces(0xff).map(|(variable, _)| variable));
                     }
                 }
             }
-        }
+        });
     }
 
     /// What is accessed between two addresses from now on is other variables. (The old ones keep their numbers.)
     pub(crate) fn forget(&mut self, start: u64, end: u64) {
-        let tables: Vec<_> = self.tables_between(start, end).collect();
+        let mut tables = Vec::new();
+        self.each_table(start, end, |table, words| tables.push((table, words)));
         for (table, words) in tables {
             self.tables[table as usize][words].fill(Word::UNKNOWN);
         }
     }
 
-    /// The tables with words between two addresses, in order, and which words those are.
-    fn tables_between(&self, start: u64, end: u64) -> impl Iterator<Item = (u32, RangeInclusive<usize>)> {
-        let (first, last) = (start >> STRETCH_SHIFT, end.saturating_sub(1) >> STRETCH_SHIFT);
-        let is_empty = end <= start;
-        // Of a stretch of memory larger than all that is known, what is known is looked through.
-        let is_vast = !is_empty && last - first >= self.stretches.len() as u64;
-        let near = if is_empty || is_vast { RangeInclusive::new(1, 0) } else { first..=last };
-        let mut known = Vec::new();
-        if is_vast {
-            known.extend(self.stretches.keys().filter(|stretch| (first..=last).contains(stretch)));
-            known.sort_unstable();
+    /// Tells the tables with words between two addresses, in order, and which words those are.
+    #[inline]
+    fn each_table(&self, start: u64, end: u64, mut tell: impl FnMut(u32, RangeInclusive<usize>)) {
+        if end <= start {
+            return;
         }
-        let of = |address: u64| (address as usize >> 3) % WORDS;
-        near.chain(known).filter_map(move |stretch| {
-            let from = if stretch == first { of(start) } else { 0 };
-            let words = from..=if stretch == last { of(end - 1) } else { WORDS - 1 };
-            Some((*self.stretches.get(&stretch)?, words))
-        })
+        let (first, last) = (start >> STRETCH_SHIFT, (end - 1) >> STRETCH_SHIFT);
+        let mut visit = |stretch: u64, table: u32| {
+            let from = if stretch == first { index(start) } else { 0 };
+            let to = if stretch == last { index(end - 1) } else { WORDS - 1 };
+            tell(table, from..=to);
+        };
+        // Of a stretch of memory larger than all that is known, what is known is looked through.
+        if last - first >= self.stretches.len() as u64 {
+            let is_between = |known: &(&u64, &u32)| (first..=last).contains(known.0);
+            let mut known: Vec<_> = self.stretches.iter().filter(is_between).collect();
+            known.sort_unstable();
+            known.into_iter().for_each(|(&stretch, &table)| visit(stretch, table));
+            return;
+        }
+        for stretch in first..=last {
+            match self.recent[stretch as usize % RECENT] {
+                (known, table) if known == stretch => visit(stretch, table),
+                _ => {
+                    if let Some(&table) = self.stretches.get(&stretch) {
+                        visit(stretch, table);
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -352,6 +431,21 @@ mod tests {
         }
         assert_eq!(shapes, 15);
         assert_eq!(Word::one(VarId(LOW + 1), 1), None);
+    }
+
+    #[test]
+    fn where_no_word_can_be_split_any_more_that_is_told() {
+        let mut variables = Variables { most_split: 1, ..Variables::default() };
+        let mut find = |address, size| {
+            let mut found = Vec::new();
+            variables.find(address, size, &mut found, |_, _| {});
+            (found.into_iter().map(|variable| variable.0).collect::<Vec<_>>(), variables.is_exhausted)
+        };
+        assert_eq!([find(0, 8), find(0, 4), find(8, 8)].map(|(_, is_exhausted)| is_exhausted), [false; 3]);
+        assert_eq!(
+            [find(8, 4), find(4, 4), find(16, 3)],
+            [(vec![2], true), (vec![1], true), (vec![3], true)]
+        );
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{BlockHeader, END, EVENTS, LARGEST_PAYLOAD, Reader, file_header};
-use crate::{ErrorKind, Place};
+use super::{BlockHeader, END, EVENTS, LARGEST_PAYLOAD, Reader, Writer, file_header};
+use crate::{ErrorKind, Event, Names, Op, Place, SiteId};
 
 /// One event `T|r(x)|0`.
 const PAYLOAD: [u8; 14] = [1, 1, b'T', 1, 1, b'x', 0, 0, 0, 0, 2, 0, 0, 0];
@@ -122,4 +122,35 @@ fn payloads_are_not_believed() {
     check_payload(&end_with_target, event, "found target 1 of `end`, expected 0");
     let site = columns(&[2, 0, 0, 3, 1, 0, 0]);
     check_payload(&site, event, "found site 1, expected one of the 0 named so far");
+}
+
+/// The length of a trace of 200,000 events, of which the first so many bytes are stored as they are; it is read back.
+fn length_with_stored(block_size: usize, bytes: u64) -> usize {
+    let mut names = Names::default();
+    let thread = names.threads.intern("T");
+    let variables: Vec<_> = (0..300).map(|i| names.variables.intern(&format!("x{i}"))).collect();
+    let write = |i: usize| Event { thread, op: Op::Write(variables[i % 300]), site: SiteId::NONE };
+    let events: Vec<Event> = (0..200_000).map(write).collect();
+    let writer = Writer::with_block_size(Vec::new(), block_size).expect("there is memory");
+    let mut writer = writer.store_first(bytes);
+    writer.write(&names, &events).expect("all names are known");
+    let written = writer.finish().expect("there is memory");
+    let mut reader = Reader::new("trace", &written[..]).expect("there is memory");
+    let (mut block, mut read) = (Vec::new(), Vec::new());
+    while reader.next_block(&mut block).expect("what was written can be read") {
+        read.extend_from_slice(&block);
+    }
+    assert!(read == events);
+    written.len()
+}
+
+#[test]
+fn the_first_bytes_may_be_stored_as_they_are() {
+    // A write takes three bytes here: its operation and two planes of targets. The larger blocks are larger than those of zstd.
+    for block_size in [1 << 13, 1 << 16] {
+        let [none, some, all] = [0, 250_000, u64::MAX].map(|bytes| length_with_stored(block_size, bytes));
+        assert!(none < 20_000, "{none}");
+        assert!((150_000..270_000).contains(&some), "{some}");
+        assert!((600_000..610_000).contains(&all), "{all}");
+    }
 }
