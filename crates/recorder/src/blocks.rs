@@ -27,9 +27,28 @@ pub fn overflow_left(thread: &mut Thread) {
     thread.depth = thread.depth.saturating_sub(1);
 }
 
-/// Enters a block, in a frame at `stack`; see [`Frame::place`].
+/// Enters a block, in a frame at `stack`; see [`Frame::place`]. The usual case calls nothing, so that nothing need be saved.
 #[inline(always)]
 pub fn enter(block: u64, stack: usize, place: usize) {
+    match thread::current() {
+        Some(thread) if is_usual(thread, block, stack) => push(thread, block, stack, place),
+        _ => enter_slowly(block, stack, place),
+    }
+}
+
+/// Whether all that there is to do is to remember the block.
+#[inline(always)]
+fn is_usual(thread: &Thread, block: u64, stack: usize) -> bool {
+    innermost(thread).is_some_and(|frame| frame.stack >= stack)
+        && thread.depth < FRAMES
+        && thread.has_another_period()
+        && (thread.depth > 1 || thread.introduced != 0)
+        && is_known_here(block)
+}
+
+#[cold]
+#[inline(never)]
+fn enter_slowly(block: u64, stack: usize, place: usize) {
     let Some(thread) = Thread::recording() else { return };
     if let Some(frame) = innermost(thread)
         && frame.stack < stack
@@ -37,12 +56,21 @@ pub fn enter(block: u64, stack: usize, place: usize) {
         drop_dead(thread, stack);
     }
     let depth = thread.depth;
-    let key = thread.key;
-    thread.new_period();
     if depth >= FRAMES {
+        thread.new_period();
         thread.depth = depth + 1;
         return;
     }
+    push(thread, block, stack, place);
+    if depth == 1 && thread.introduced == 0 || !is_known(block) {
+        introduce(thread);
+    }
+}
+
+#[inline(always)]
+fn push(thread: &mut Thread, block: u64, stack: usize, place: usize) {
+    let (depth, key) = (thread.depth, thread.key);
+    thread.new_period();
     let frame = Frame { block, stack, place, key, entered: thread.key, bare_count: thread.bare_count };
     // SAFETY: there is room for so many.
     let room = unsafe { thread.frames.add(depth) };
@@ -59,25 +87,26 @@ pub fn enter(block: u64, stack: usize, place: usize) {
             room.write_volatile(frame);
         }
     }
-    if depth == 1 && thread.introduced == 0 || !is_known(block) {
-        introduce(thread);
-    }
 }
 
 /// Functions that were announced once, by where they would be in a table without collisions.
-static KNOWN_FUNCTIONS: [AtomicU64; FUNCTIONS] = [const { AtomicU64::new(0) }; FUNCTIONS];
+static KNOWN_FUNCTIONS: [AtomicU64; FUNCTIONS + PLACES] = [const { AtomicU64::new(0) }; FUNCTIONS + PLACES];
 const FUNCTIONS: usize = 1 << 16;
 /// How many places a function may be at. Beyond, it counts as known.
 const PLACES: usize = 4;
 
 #[inline(always)]
 fn function_place(block: u64) -> usize {
-    (block ^ block >> 16) as usize % (FUNCTIONS - PLACES)
+    (block ^ block >> 16) as usize % FUNCTIONS
 }
 
 #[inline(always)]
+fn is_known_here(block: u64) -> bool {
+    KNOWN_FUNCTIONS[function_place(block)].load(Ordering::Relaxed) == block
+}
+
 fn is_known(block: u64) -> bool {
-    KNOWN_FUNCTIONS[function_place(block)].load(Ordering::Relaxed) == block || is_known_elsewhere(block)
+    is_known_here(block) || is_known_elsewhere(block)
 }
 
 #[inline(never)]
@@ -133,10 +162,22 @@ pub fn jump(stack: usize) {
 pub fn leave(thread: &mut Thread) {
     let Some(frame) = innermost(thread) else { return overflow_left(thread) };
     if thread.announced >= thread.depth && thread.bare_count > 0 && thread.busy == 0 {
-        thread.busy = 1;
-        late::record_bare(thread);
-        thread.busy = 0;
+        return record_and_leave(thread, frame);
     }
+    pop(thread, &frame);
+}
+
+#[cold]
+#[inline(never)]
+fn record_and_leave(thread: &mut Thread, frame: Frame) {
+    thread.busy = 1;
+    late::record_bare(thread);
+    thread.busy = 0;
+    pop(thread, &frame);
+}
+
+#[inline(always)]
+fn pop(thread: &mut Thread, frame: &Frame) {
     let depth = thread.depth - 1;
     // Before and after, so that a signal handler in between finds the one or the other, and leaves nothing wrong behind.
     thread.announced = thread.announced.min(depth);

@@ -7,7 +7,6 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use crate::sys;
 
 /// A spin lock that lets others run when it takes long. Not fair, which nobody relies on.
-#[repr(align(64))]
 pub struct Spin(AtomicU32);
 
 impl Spin {

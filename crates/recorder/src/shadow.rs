@@ -46,7 +46,10 @@ use crate::thread::{self, HEARD, Thread};
 use crate::{atomics, planes, stream};
 
 const STRIPES: usize = 1024;
-static STRIPE_LOCKS: [Spin; STRIPES] = [const { Spin::new() }; STRIPES];
+/// In a line of the cache each.
+#[repr(align(64))]
+struct Stripe(Spin);
+static STRIPE_LOCKS: [Stripe; STRIPES] = [const { Stripe(Spin::new()) }; STRIPES];
 
 /// Every access is recorded. Decided before the first.
 static RECORDS_ALL: AtomicBool = AtomicBool::new(false);
@@ -278,7 +281,7 @@ pub fn enter(thread: &mut Thread) -> bool {
 /// The lock that orders accesses to an address.
 #[inline(always)]
 pub fn stripe(address: usize) -> &'static Spin {
-    &STRIPE_LOCKS[address / GRANULE % STRIPES]
+    &STRIPE_LOCKS[address / GRANULE % STRIPES].0
 }
 
 /// Under the lock of the stripe: what becomes of an access. It is noted, and what conflicts with it in the words of
@@ -455,5 +458,5 @@ fn note(thread: &Thread, access: Access, address: usize, bytes: u64) {
 
 /// In a new process: nobody holds a stripe.
 pub fn reset_locks() {
-    STRIPE_LOCKS.iter().for_each(Spin::reset);
+    STRIPE_LOCKS.iter().for_each(|stripe| stripe.0.reset());
 }

@@ -52,7 +52,7 @@ pub(crate) fn record_in(thread: &mut Thread, open: usize, kind: Kind, size: u8, 
     let (depth, block) = announce(header, thread, open);
     let what = (kind as u64) << 56 | u64::from(size) << 48 | operand & LOW;
     put(header, thread.serial, what, place_word(depth, place), block);
-    header.seen[thread.index as usize % COUNTERS].store(thread.seen, Ordering::Relaxed);
+    header.seen[place_of_counter(thread.index as usize)].store(thread.seen, Ordering::Relaxed);
 }
 
 /// Records something that needs a second operand and is not about any block.
@@ -331,10 +331,18 @@ pub fn count_unknown_join() {
 
 /// Where it is counted what the thread of an index has seen.
 pub fn counter(index: u32) -> Option<&'static AtomicU64> {
-    header().map(|header| &header.seen[index as usize % COUNTERS])
+    header().map(|header| &header.seen[place_of_counter(index as usize)])
 }
 
-/// What threads that had this counter before have seen.
-pub fn seen_before(counter: usize) -> u64 {
-    header().map_or(0, |header| header.seen[counter].load(Ordering::Relaxed))
+/// What threads that had the counter of this index before have seen.
+pub fn seen_before(index: usize) -> u64 {
+    header().map_or(0, |header| header.seen[place_of_counter(index)].load(Ordering::Relaxed))
+}
+
+/// Threads that run at the same time have neighbouring indexes, and counters in different lines of the cache.
+#[inline(always)]
+fn place_of_counter(index: usize) -> usize {
+    const IN_A_LINE: usize = 8;
+    const LINES: usize = COUNTERS / IN_A_LINE;
+    index % LINES * IN_A_LINE + index / LINES % IN_A_LINE
 }

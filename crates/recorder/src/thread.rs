@@ -23,83 +23,89 @@ use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use crate::lock::Spin;
-use crate::ring::COUNTERS;
 use crate::{handover, planes, process, stream, sys};
 
 /// Everything the runtime keeps per thread. Lives as long as the process: other threads may look at it, and its next
 /// owner is the next thread of the same index.
-#[repr(C)]
+///
+/// In lines of the cache: what every access changes, and nobody else looks at; what others look at and hardly ever changes; what
+/// they look at when they act on behalf of the thread; the rest.
+#[repr(C, align(64))]
 pub struct Thread {
     /// Records of at least this key are of the current period of the current block.
     pub key: u64,
-    /// The first key of this thread: smaller ones were another's of the same index.
-    pub birth: u64,
+    /// Accesses seen.
+    pub seen: u64,
     /// Where the filter keeps this thread's reads, and its writes.
     pub plane: usize,
     /// Where it keeps its writes.
     pub write_plane: usize,
-    /// Accesses seen.
-    pub seen: u64,
-    /// The open blocks: `depth` of them, but no more than [`FRAMES`] are kept.
-    pub frames: *mut Frame,
-    /// How many blocks are open.
-    pub depth: usize,
-    /// How many of the open blocks, from the outermost, have been announced in a record.
-    pub announced: usize,
-    /// Held by the thread while it announces blocks or changes what it has yet to record, and by others who do that on its
-    /// behalf.
-    pub(crate) on_behalf: Spin,
-    /// How many reasons the thread has to hold it.
-    pub(crate) holds: u32,
-    /// What another thread has announced on behalf of this one: so many blocks, the innermost of which has this key.
-    pub announced_by_other: (u64, usize),
-    /// The largest key in use.
-    pub newest: u64,
-    /// The key of the period that began when the thread last received something.
-    pub received: u64,
-    /// Keys of the creating thread up to the creation: all of this comes before this thread.
-    pub parent_birth: u64,
-    /// The last such key.
-    pub parent_last: u64,
-    /// The number of this thread in the records.
-    pub serial: u32,
-    /// The number of this thread in the filter.
-    pub index: u32,
-    /// The runtime is at work in this thread: what a signal handler does now is not recorded.
-    pub busy: u32,
     /// Accesses are not to be recorded: hint reads, annotations.
     pub ignoring: u32,
+    /// How many late accesses there are in `bare`.
+    pub bare_count: u32,
+    /// How many locks the thread holds.
+    pub locks: u32,
+    /// How many of them it took without a record.
+    pub silent_count: u32,
+    /// The runtime is at work in this thread: what a signal handler does now is not recorded.
+    pub busy: u32,
     /// Whether a block of it was announced that may have no events.
     pub introduced: u32,
     /// How often the destructor of this thread was put off.
     pub farewells: u32,
+    /// How many reasons the thread has to hold `on_behalf`.
+    pub(crate) holds: u32,
+
+    /// The first key of this thread: smaller ones were another's of the same index.
+    pub birth: u64,
+    /// The open blocks: `depth` of them, but no more than [`FRAMES`] are kept.
+    pub frames: *mut Frame,
+    /// Keys of the creating thread up to the creation: all of this comes before this thread.
+    pub parent_birth: u64,
+    /// The last such key.
+    pub parent_last: u64,
     /// The thread's own stack.
     pub stack_low: usize,
     /// Its end.
     pub stack_high: usize,
-    /// How many locks the thread holds.
-    pub locks: u32,
-    /// Those of them that it took without a record; see `handover.rs`.
-    pub silent: [usize; SILENT],
-    /// How many.
-    pub silent_count: u32,
+    /// The number of this thread in the records.
+    pub serial: u32,
+    /// The number of this thread in the filter.
+    pub index: u32,
+    /// The variable of the program's own hooks that has this thread's address; null if they have none.
+    known_in: *mut *mut Thread,
+
+    /// The largest key in use.
+    pub newest: u64,
+    /// How many blocks are open.
+    pub depth: usize,
+    /// How many of the open blocks, from the outermost, have been announced in a record.
+    pub announced: usize,
+    /// What another thread has announced on behalf of this one: so many blocks, the innermost of which has this key.
+    pub announced_by_other: (u64, usize),
+    /// The key of the period that began when the thread last received something.
+    pub received: u64,
+    /// Held by the thread while it announces blocks or changes what it has yet to record, and by others who do that on its
+    /// behalf.
+    pub(crate) on_behalf: Spin,
     /// How many periods in `unmarked`.
     pub unmarked_count: u32,
+    /// Up to which period there is a mark for everything.
+    pub marked: u64,
+
     /// Periods in which it gave locks back without a record and that have no mark yet, older ones first; no two with the same
     /// blocks open, but for the last.
     pub unmarked: [u64; UNMARKED],
-    /// Up to which period there is a mark for everything.
-    pub marked: u64,
-    /// The same, by the care of others.
+
+    /// Up to which period there is a mark for everything, by the care of others.
     pub marked_by_other: AtomicU64,
+    /// The locks that it took without a record; see `handover.rs`.
+    pub silent: [usize; SILENT],
     /// Per thread that this one comes after by a lock, the last key for which it does.
     pub behind: [u64; HEARD],
-    /// The variable of the program's own hooks that has this thread's address; null if they have none.
-    known_in: *mut *mut Thread,
     /// Late accesses that no lock protected, since the thread last received something; see `shadow.rs`.
     pub bare: [Bare; BARE],
-    /// How many of them there are.
-    pub bare_count: u32,
     /// Per thread that this one comes after by some record, the last key for which it does.
     pub heard: [u64; HEARD],
     /// Per thread whose words it met without a record to come after, the last key for which it did.
@@ -107,6 +113,12 @@ pub struct Thread {
     /// Where the latest accesses were that have no record of their own, by address.
     pub recent: [(usize, usize); RECENT],
 }
+
+const _: () = {
+    assert!(core::mem::offset_of!(Thread, birth) == 64);
+    assert!(core::mem::offset_of!(Thread, newest) == 128);
+    assert!(core::mem::offset_of!(Thread, unmarked) == 192);
+};
 
 /// A late access.
 #[repr(C)]
@@ -332,7 +344,7 @@ impl Thread {
         thread.behind = [0; HEARD];
         thread.met = [0; HEARD];
         thread.be_index(index);
-        thread.seen = stream::seen_before(index % COUNTERS);
+        thread.seen = stream::seen_before(index);
         local.thread = memory;
         local.silent = false;
         (process::host().thread_started)();
@@ -423,11 +435,18 @@ impl Thread {
     /// Another period begins.
     #[inline(always)]
     pub fn new_period(&mut self) {
+        let is_last = !self.has_another_period();
         self.newest += STEP;
         self.key = self.newest;
-        if self.newest >> INDEX_SHIFT != u64::from(self.index) {
+        if is_last {
             self.use_up_index();
         }
+    }
+
+    /// Whether there are numbers of periods left.
+    #[inline(always)]
+    pub(crate) fn has_another_period(&self) -> bool {
+        (self.newest + STEP) >> INDEX_SHIFT == self.newest >> INDEX_SHIFT
     }
 
     /// The thread has received something from another: what it recorded before covers nothing any more.
@@ -461,7 +480,7 @@ impl Thread {
         let counter = stream::counter(self.index);
         counter.inspect(|counter| counter.store(self.seen, Ordering::Relaxed));
         self.be_index(index);
-        self.seen = stream::seen_before(index % COUNTERS);
+        self.seen = stream::seen_before(index);
         self.bare_count = 0;
         THREADS[index].store(self, Ordering::Release);
     }
