@@ -21,22 +21,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 
-use crate::bench_native::{build_command, child_of, ended, peak_of};
+use crate::bench_native::{self, child_of, ended, load, peak_of};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Rounds, of which the medians count
-    #[arg(long, default_value_t = 5)]
-    rounds: u32,
-    /// The command to measure, instead of one that is built for it
-    #[arg(long, value_name = "FILE")]
-    atomvet: Option<PathBuf>,
+    #[command(flatten)]
+    common: bench_native::Options,
     /// Only these of database, locks and compute
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     only: Vec<String>,
-    /// Write nothing to bench/
-    #[arg(long)]
-    dry: bool,
 }
 
 /// A program of `bench/jvm`, and how much it is to do: some seconds.
@@ -70,46 +63,38 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     for name in &options.only {
         ensure!(PROGRAMS.iter().any(|program| program.name == name), "{name}: no such program");
     }
-    let atomvet = match &options.atomvet {
-        Some(path) => path.canonicalize()?,
-        None => build_command()?,
-    };
+    let atomvet = options.common.command()?;
     let folder = PathBuf::from("target/bench-jvm");
     std::fs::create_dir_all(&folder)?;
     let folder = folder.canonicalize()?;
     let ways = Ways::prepare(&atomvet, &folder)?;
     let date = crate::bench::today()?;
     let cores = std::thread::available_parallelism()?;
-    let load = std::fs::read_to_string("/proc/loadavg")?;
-    let load = load.split(' ').next().unwrap_or_default();
+    let load = load()?;
     let jdk = jdk()?;
+    let rounds = options.common.rounds;
+    let mut words = options.common.words("bench-jvm");
+    if !options.only.is_empty() {
+        words += &format!(" --only {}", options.only.join(","));
+    }
     let mut report = format!(
-        "# {date}: `cargo xtask bench-jvm --rounds {}`\n\n\
-        Medians of {} rounds on {cores} cores at a load of {load}, {jdk}. Ratios are those of one round.\n\
+        "# {date}: `{words}`\n\n\
+        Medians of {rounds} rounds on {cores} cores at a load of {load}, {jdk}. Ratios are those of one round.\n\
         *Work* is the program's own wall time; *cpu* is user and system of the whole run, of the JVM and of the command that\n\
         judges it. Empty hooks are called wherever ours are, are not inlined, and do nothing. Memory is what was resident at\n\
         most, in MiB, of JVM + command. All printed the same results.\n\n\
         | program | native: work, cpu | empty hooks | checking | checking / empty: work, cpu | MiB: native | empty | checking |\n\
-        |---|---|---|---|---|---|---|---|\n",
-        options.rounds, options.rounds
+        |---|---|---|---|---|---|---|---|\n"
     );
     let mut missed = Vec::new();
     for program in &PROGRAMS {
         if !options.only.is_empty() && !options.only.iter().any(|only| only == program.name) {
             continue;
         }
-        let mut rounds = Vec::new();
-        for _ in 0..options.rounds.max(1) {
-            rounds.push(ways.round(program)?);
-        }
+        let rounds = (0..rounds).map(|_| ways.round(program)).collect::<anyhow::Result<Vec<_>>>()?;
         tell(&mut report, program, &rounds, &mut missed)?;
     }
-    println!("{report}");
-    if !options.dry {
-        let path = format!("bench/{date}-jvm.md");
-        std::fs::write(&path, &report)?;
-        println!("written to {path}");
-    }
+    options.common.tell(&report, &format!("bench/{date}-jvm.md"))?;
     ensure!(missed.is_empty(), "goals missed: {}", missed.join("; "));
     Ok(())
 }

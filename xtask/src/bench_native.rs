@@ -15,11 +15,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 
+/// What this benchmark and that of the JVM are told.
 #[derive(clap::Args)]
+#[group(skip)]
 pub(crate) struct Options {
     /// Rounds, of which the medians count
-    #[arg(long, default_value_t = 5)]
-    rounds: u32,
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rounds: u32,
     /// The command to measure, instead of one that is built for it
     #[arg(long, value_name = "FILE")]
     atomvet: Option<PathBuf>,
@@ -28,36 +30,68 @@ pub(crate) struct Options {
     dry: bool,
 }
 
+impl Options {
+    /// The command to measure.
+    pub(crate) fn command(&self) -> anyhow::Result<PathBuf> {
+        match &self.atomvet {
+            Some(path) => path.canonicalize().with_context(|| format!("{}: cannot be found", path.display())),
+            None => build_command(),
+        }
+    }
+
+    /// What was asked for, in words that can be run, but for where the command is.
+    pub(crate) fn words(&self, benchmark: &str) -> String {
+        let mut words = format!("cargo xtask {benchmark} --rounds {}", self.rounds);
+        if let Some(name) = self.atomvet.as_ref().and_then(|path| path.file_name()) {
+            words += &format!(" --atomvet {}", name.display());
+        }
+        words
+    }
+
+    /// Shows a report and, unless nothing is to be written, keeps it.
+    pub(crate) fn tell(&self, report: &str, path: &str) -> anyhow::Result<()> {
+        println!("{report}");
+        if !self.dry {
+            std::fs::write(path, report)?;
+            println!("written to {path}");
+        }
+        Ok(())
+    }
+}
+
+/// How busy the machine is.
+pub(crate) fn load() -> anyhow::Result<String> {
+    let load = std::fs::read_to_string("/proc/loadavg")?;
+    Ok(load.split(' ').next().unwrap_or_default().to_owned())
+}
+
 /// How much slower than ThreadSanitizer we may be: this part of its slowdown.
 const GOAL: f64 = 0.6;
 
 const PROGRAMS: [&str; 4] = ["matmul.c", "queue.cpp", "hashtable.c", "compressor.c"];
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    let atomvet = match &options.atomvet {
-        Some(path) => path.canonicalize()?,
-        None => build_command()?,
-    };
+    let atomvet = options.command()?;
     let folder = PathBuf::from("target/bench-native");
     std::fs::create_dir_all(&folder)?;
     let date = crate::bench::today()?;
     let cores = std::thread::available_parallelism()?;
-    let load = std::fs::read_to_string("/proc/loadavg")?;
-    let load = load.split(' ').next().unwrap_or_default();
+    let load = load()?;
     let mut report = format!(
-        "# {date}: `cargo xtask bench-native --rounds {}`\n\n\
+        "# {date}: `{}`\n\n\
         Medians of {} rounds on {cores} cores at a load of {load}. Slowdowns are ratios to the plain program;\n\
         processor time is user and system, atomvet's that of the program and of the command that judges it, with every\n\
         function a block. Memory is what was resident at most, in MiB, atomvet's of program + command.\n\n\
         | program | plain: cpu, wall | ThreadSanitizer | atomvet | of its slowdown: cpu, wall | MiB: plain | ThreadSanitizer | atomvet |\n\
         |---|---|---|---|---|---|---|---|\n",
-        options.rounds, options.rounds
+        options.words("bench-native"),
+        options.rounds
     );
     let mut missed = Vec::new();
     for source in PROGRAMS {
         let (name, mut commands) = build(source, &folder, &atomvet)?;
         let mut costs: [Vec<Cost>; 3] = Default::default();
-        for _ in 0..options.rounds.max(1) {
+        for _ in 0..options.rounds {
             for (command, costs) in commands.iter_mut().zip(&mut costs) {
                 costs.push(measure(command)?);
             }
@@ -92,18 +126,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             ours.command,
         )?;
     }
-    println!("{report}");
-    if !options.dry {
-        let path = format!("bench/{date}-native.md");
-        std::fs::write(&path, &report)?;
-        println!("written to {path}");
-    }
+    options.tell(&report, &format!("bench/{date}-native.md"))?;
     ensure!(missed.is_empty(), "goals missed ({GOAL} of its time, all of its memory): {}", missed.join("; "));
     Ok(())
 }
 
 /// Builds the command as it is released.
-pub(crate) fn build_command() -> anyhow::Result<PathBuf> {
+fn build_command() -> anyhow::Result<PathBuf> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let built =
         Command::new(cargo).args(["build", "--release", "--quiet", "--package", "atomvet"]).status()?;

@@ -7,7 +7,7 @@ use atomvet_report::Format;
 use atomvet_report::model::{self, Report};
 use atomvet_trace::wellformed::Discipline;
 
-use crate::aside::{self, Count, Rules};
+use crate::aside::{Count, Rules};
 use crate::configuration::{Configuration, Given, Since};
 use crate::examine::{Examined, Instances, Options, Serial, Verify, Wanted, examine};
 use crate::grid::grouped;
@@ -161,7 +161,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         Ok((json::trace(&examined, spec), judge(&examined, spec)))
     });
     let set_aside = count.finish(&configuration.known, &configuration.idioms);
-    set_aside.iter().for_each(aside::say_unused);
     renderings.write(&Report { schema: model::SCHEMA.to_owned(), traces: entries, set_aside })?;
     Ok(status)
 }

@@ -9,6 +9,7 @@ use atomvet_report::sources::Sources;
 use atomvet_report::{Format, render, text};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
+use crate::aside;
 use crate::configuration::Configuration;
 use crate::output::Output;
 use crate::spool::called;
@@ -97,7 +98,12 @@ impl Renderings {
         // What could not be read was told already; a program is told again.
         let is_told = |format: Format| format == Format::Text && report.traces.iter().all(Entry::is_failed);
         let outputs = self.outputs.into_iter().filter(|(format, _)| !is_told(*format));
-        self.destination.write(report, outputs.collect())
+        let outputs: Vec<_> = outputs.collect();
+        // The text has them.
+        if outputs.iter().all(|(format, _)| *format != Format::Text) {
+            report.set_aside.iter().for_each(aside::say_unused);
+        }
+        self.destination.write(report, outputs)
     }
 }
 

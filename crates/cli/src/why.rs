@@ -168,6 +168,8 @@ fn changed_error(file: &str, expected: u64) -> Error {
 
 /// So many of the events before one of a witness are told, for drawings that unfold them.
 const LAST: usize = 6;
+/// So many are kept: a power of two, since every event of a trace gets a place among them.
+const ROOM: usize = LAST.next_power_of_two();
 /// They are told for so many events of witnesses, not to make reports of thousands of findings twice as long.
 const MOST_TOLD: usize = 2_000;
 
@@ -189,15 +191,15 @@ struct Open {
     number: u64,
     /// The locks that the thread alone holds, in the order in which it took them.
     held: Vec<LockId>,
-    /// Its last events, in a ring, where event `n` of the block has the place `n % LAST`; the begin is event 0.
-    last: [Option<(EventId, Event)>; LAST],
+    /// Its last events, in a ring, where event `n` of the block has the place `n % ROOM`; the begin is event 0.
+    last: [Option<(EventId, Event)>; ROOM],
 }
 
 impl Open {
     /// What came before the event at hand.
     fn before(&self, told: usize) -> Before {
         let known = self.number.saturating_sub(1).min(if told < MOST_TOLD { LAST as u64 } else { 0 });
-        let last = (self.number - known..self.number).filter_map(|n| self.last[n as usize % LAST]);
+        let last = (self.number - known..self.number).filter_map(|n| self.last[n as usize % ROOM]);
         Before { number: self.number, last: last.collect(), locks: self.held.clone() }
     }
 }
@@ -215,6 +217,7 @@ impl Stage {
     }
 
     fn events(&mut self, first: EventId, events: &[Event]) {
+        let mut next_wanted = self.wanted.get(self.next).copied();
         for (at, &event) in (first.0..).map(EventId).zip(events) {
             let thread = event.thread.index();
             if thread >= self.open.len() {
@@ -229,10 +232,11 @@ impl Stage {
             }
             // Begins and ends come in no order that a branch predictor could learn: they are counted without a jump.
             open.depth += u32::from(matches!(event.op, Op::Begin(_)));
-            if self.wanted.get(self.next) == Some(&at) {
+            if next_wanted == Some(at) {
                 self.scene.0.insert(at, (event, open.outermost));
                 self.scene.1.insert(at, open.before(self.scene.1.len()));
                 self.next += 1;
+                next_wanted = self.wanted.get(self.next).copied();
             }
             match event.op {
                 Op::Acquire(lock, Mode::Exclusive) => open.held.push(lock),
@@ -240,7 +244,7 @@ impl Stage {
                 _ => {}
             }
             if open.outermost.is_some() && !matches!(event.op, Op::Skip) {
-                open.last[open.number as usize % LAST] = Some((at, event));
+                open.last[open.number as usize % ROOM] = Some((at, event));
                 open.number += 1;
             }
             open.depth = open.depth.saturating_sub(u32::from(matches!(event.op, Op::End)));

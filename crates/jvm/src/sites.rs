@@ -156,11 +156,6 @@ impl FieldFlags {
     pub fn is_final(self) -> bool {
         self.0 & 0x0010 != 0
     }
-
-    /// Whether reading and writing it synchronizes.
-    pub fn is_volatile(self) -> bool {
-        self.0 & 0x0040 != 0
-    }
 }
 
 /// The lines of a method: position and line, by position.

@@ -29,6 +29,8 @@ pub(super) struct Cycles {
     found: Vec<Option<Explanation>>,
     /// Requests that have yet to be answered, the next one last.
     waiting: Vec<usize>,
+    /// The event of that one.
+    next: Option<EventId>,
     nodes: Vec<Node>,
     free: Vec<u32>,
     /// The next mark pass runs when there are so many nodes and none is free.
@@ -67,7 +69,14 @@ impl Cycles {
     pub(super) fn new(requests: Vec<Request>) -> Self {
         let mut waiting: Vec<usize> = (0..requests.len()).collect();
         waiting.sort_by_key(|&i| Reverse(requests[i].event));
-        Cycles { found: vec![None; requests.len()], requests, waiting, ..Default::default() }
+        let mut cycles =
+            Cycles { found: vec![None; requests.len()], requests, waiting, ..Default::default() };
+        cycles.next = cycles.next_event();
+        cycles
+    }
+
+    fn next_event(&self) -> Option<EventId> {
+        self.waiting.last().map(|&i| self.requests[i].event)
     }
 
     pub(super) fn is_done(&self) -> bool {
@@ -75,6 +84,7 @@ impl Cycles {
     }
 
     /// Sees every event before the rules do.
+    #[inline]
     pub(super) fn enter(&mut self, at: EventId, event: Event) {
         if self.places.is_unary(event) {
             self.add(at, event.thread);
@@ -82,10 +92,19 @@ impl Cycles {
     }
 
     /// Sees every event after the rules did.
+    #[inline]
     pub(super) fn leave(&mut self, at: EventId) {
+        if self.next.is_some_and(|next| next <= at) {
+            self.answer(at);
+        }
+    }
+
+    #[cold]
+    fn answer(&mut self, at: EventId) {
         while let Some(request) = self.waiting.pop_if(|&mut i| self.requests[i].event <= at) {
             self.found[request] = self.search(self.requests[request]);
         }
+        self.next = self.next_event();
     }
 
     pub(super) fn into_explanations(self) -> Vec<Option<Explanation>> {

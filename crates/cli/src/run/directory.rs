@@ -69,12 +69,18 @@ fn was_left_behind(entry: &DirEntry) -> bool {
 
 /// Whether a process has ended, though perhaps nobody has waited for it yet.
 pub(crate) fn is_over(process: u32) -> bool {
-    let told = std::fs::read_to_string(format!("/proc/{process}/stat"));
-    // `PID (NAME) STATE …`, and a name may have anything in it.
-    let mut fields = told.as_deref().unwrap_or_default().rsplit(") ").next().unwrap_or_default().split(' ');
-    // Its first thread may have ended before the others.
+    std::fs::read_to_string(format!("/proc/{process}/stat")).map_or(true, |stat| is_told_over(&stat))
+}
+
+/// The same, by what Linux tells of it: `PID (NAME) STATE …`, and a name may have anything in it.
+fn is_told_over(stat: &str) -> bool {
+    let mut fields = stat.rsplit(") ").next().unwrap_or_default().split(' ');
     let (state, threads) = (fields.next(), fields.nth(16));
-    matches!((state, threads), (None | Some("" | "X"), _) | (Some("Z"), Some("0" | "1")))
+    match state {
+        // Its first thread may have ended before the others, which count with it.
+        Some("Z") => matches!(threads, Some("0" | "1")),
+        state => matches!(state, None | Some("" | "X")),
+    }
 }
 
 /// Whether a few rings fit there: a file system in memory may be very small.
@@ -90,4 +96,20 @@ fn has_room(directory: &Path) -> bool {
         figures.assume_init()
     };
     figures.f_bavail.saturating_mul(figures.f_frsize) >= 8 * atomvet_ring::FILE_BYTES as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_told_over;
+
+    #[test]
+    fn a_process_is_over_with_its_last_thread() {
+        let stat = |state: &str, threads: u32| {
+            format!("7 (a) b) {state} 1 7 7 0 -1 4194560 142 0 0 0 3 1 0 0 20 0 {threads} 0 5747859 0 0")
+        };
+        let over = [("R", 1), ("S", 3), ("Z", 3), ("Z", 1), ("X", 0)]
+            .map(|(state, threads)| is_told_over(&stat(state, threads)));
+        assert_eq!(over, [false, false, false, true, true]);
+        assert!(is_told_over(""));
+    }
 }

@@ -125,9 +125,23 @@ fn next_life(lives: &mut HashMap<u64, u32>, address: u64) -> u32 {
 /// of one, and an address several things after each other, of which this is number `life`.
 pub(super) fn intern_new<I: Id>(names: &mut Table<I>, symbol: Option<String>, address: u64, life: u32) -> I {
     let name = symbol.unwrap_or_else(|| format!("{address:#x}"));
+    let new = if life > 1 { try_new(names, &format!("{name}#{life}")) } else { try_new(names, &name) };
+    new.unwrap_or_else(|| intern_at(names, &name, address, life))
+}
+
+/// The id of a name, if nothing has it.
+fn try_new<I: Id>(names: &mut Table<I>, name: &str) -> Option<I> {
+    let known = names.len();
+    let id = names.intern(name);
+    (names.len() > known).then_some(id)
+}
+
+/// The same where something has the name: with its address, and as many lives as are needed.
+#[cold]
+fn intern_at<I: Id>(names: &mut Table<I>, name: &str, address: u64, life: u32) -> I {
     let at = format!("{name} at {address:#x}");
-    let first = if life > 1 { [&name, &at].map(|name| format!("{name}#{life}")) } else { [name, at.clone()] };
+    let first = if life > 1 { format!("{at}#{life}") } else { at.clone() };
     let further = (life + 1..).map(|number| format!("{at}#{number}"));
-    let new = first.into_iter().chain(further).find(|name| names.find(name).is_none());
-    names.intern(&new.unwrap_or(at))
+    let mut all = std::iter::once(first).chain(further);
+    all.find_map(|name| try_new(names, &name)).unwrap_or_else(|| names.intern(&at))
 }

@@ -16,7 +16,7 @@ use crate::output::Output;
 use crate::report::Renderings;
 use crate::spec::{Seen, Spec, render};
 use crate::status::Status;
-use crate::{aside, java, json as contract, say};
+use crate::{java, json as contract, say};
 
 /// What was said before the program was started.
 #[derive(Clone, Copy)]
@@ -73,7 +73,6 @@ pub(crate) fn report(
         }
     }
     let set_aside = count.finish(&configuration.known, &configuration.idioms);
-    set_aside.iter().for_each(aside::say_unused);
     renderings.write(&Report { schema: model::SCHEMA.to_owned(), traces: entries, set_aside })?;
     if let Some(trouble) = trouble(ended) {
         say::note(format!("{program}: ended with {trouble}"));

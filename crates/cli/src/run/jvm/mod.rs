@@ -6,7 +6,6 @@
 
 mod objects;
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -31,8 +30,8 @@ pub(crate) struct Names {
     blocks: FxHashMap<u32, String>,
     classes: FxHashMap<u32, Class>,
     /// By displacement, the fields of a class's objects and its static ones.
-    fields: HashMap<(u32, u64), String>,
-    statics: HashMap<(u32, u64), String>,
+    fields: FxHashMap<(u32, u64), String>,
+    statics: FxHashMap<(u32, u64), String>,
     threads: FxHashMap<u32, String>,
     objects: Objects,
     /// What could not be instrumented.
@@ -65,8 +64,8 @@ impl Names {
             sites: FxHashMap::default(),
             blocks: FxHashMap::default(),
             classes: FxHashMap::default(),
-            fields: HashMap::new(),
-            statics: HashMap::new(),
+            fields: FxHashMap::default(),
+            statics: FxHashMap::default(),
             threads: FxHashMap::default(),
             objects: Objects::default(),
             left_alone: Vec::new(),
