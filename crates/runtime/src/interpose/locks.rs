@@ -39,7 +39,7 @@ macro_rules! wait_a_moment {
 /// It is a mutex.
 #[inline(always)]
 unsafe fn wait_a_moment(mutex: usize) {
-    const TIMES: u32 = 30;
+    const TIMES: u32 = 200;
     // As the GNU C library lays them out: 0 if nobody has it, and 0 if it is of the usual kind.
     // SAFETY: as above; a moment later both may be different, which does not matter.
     let (owned, kind) = unsafe { (&*(mutex as *const AtomicU32), &*((mutex + 16) as *const AtomicU32)) };
