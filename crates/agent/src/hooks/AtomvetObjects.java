@@ -26,10 +26,6 @@ final class AtomvetObjects {
     /** Which bits of an object's first word are its identity hash code, and which say that it is not locked. */
     private static final long HASH_BITS = hashBits();
 
-    /** Where objects say of which class they are: behind their first word, or in its upper bits if that is all before their fields. */
-    private static final long CLASS = AtomvetHooks.offset(Integer.class, "value") > 8 ? 8 : 4;
-    private static final int CLASS_SHIFT = CLASS == 8 ? 3 : 10;
-
     private AtomvetObjects() {}
 
     /** What is known of a class. */
@@ -58,11 +54,12 @@ final class AtomvetObjects {
             }
         };
 
-        /** What is known of an object's class. Those that a thread has used lately it finds by what their objects begin with. */
+        /** What is known of an object's class. */
         static About of(AtomvetHooks.T t, Object o) {
-            int at = U.getInt(o, CLASS) >>> CLASS_SHIFT & AtomvetHooks.T.ABOUTS - 1;
+            Class<?> type = o.getClass();
+            int at = System.identityHashCode(type) & AtomvetHooks.T.ABOUTS - 1;
             About known = t.abouts[at];
-            return known != null && known.type == o.getClass() ? known : find(t, o.getClass(), at);
+            return known != null && known.type == type ? known : find(t, type, at);
         }
 
         @DontInline
