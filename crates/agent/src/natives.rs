@@ -89,6 +89,7 @@ extern "system" fn constant(_: Env, _: Object, which: i32) -> i64 {
         49 => thread::RECENT - 1,
         50 => thread::BARE,
         51 => offset_of!(Thread, seen),
+        52 => offset_of!(Thread, announced_by_other),
         60 => under_way::stripes().0,
         61 => under_way::stripes().1,
         62 => thread::STEP as usize,

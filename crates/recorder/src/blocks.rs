@@ -161,10 +161,11 @@ pub fn jump(stack: usize) {
 #[inline(always)]
 pub fn leave(thread: &mut Thread) {
     let Some(frame) = innermost(thread) else { return overflow_left(thread) };
-    if thread.announced >= thread.depth && thread.bare_count > 0 && thread.busy == 0 {
+    let announced = thread.announced_in_effect();
+    if announced >= thread.depth && thread.bare_count > 0 && thread.busy == 0 {
         return record_and_leave(thread, frame);
     }
-    pop(thread, &frame);
+    pop(thread, &frame, announced);
 }
 
 #[cold]
@@ -173,14 +174,15 @@ fn record_and_leave(thread: &mut Thread, frame: Frame) {
     thread.busy = 1;
     late::record_bare(thread);
     thread.busy = 0;
-    pop(thread, &frame);
+    pop(thread, &frame, thread.depth);
 }
 
+/// Takes a frame away, of so many that are announced.
 #[inline(always)]
-fn pop(thread: &mut Thread, frame: &Frame) {
+fn pop(thread: &mut Thread, frame: &Frame, announced: usize) {
     let depth = thread.depth - 1;
     // Before and after, so that a signal handler in between finds the one or the other, and leaves nothing wrong behind.
-    thread.announced = thread.announced.min(depth);
+    thread.announced = announced.min(depth);
     compiler_fence(Ordering::SeqCst);
     thread.depth = depth;
     compiler_fence(Ordering::SeqCst);

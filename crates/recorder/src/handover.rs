@@ -365,7 +365,7 @@ pub(crate) unsafe fn mark_for(other: *const Thread) -> Marked {
     // SAFETY: the thread reads it back with care.
     unsafe {
         if open > before.announced {
-            (&raw const (*other).announced_by_other).cast_mut().write_volatile((entered, open));
+            (&raw const (*other).announced_by_other).cast_mut().write_volatile(entered);
         }
         (*other).marked_by_other.fetch_max(last, Ordering::Relaxed);
     }

@@ -288,7 +288,7 @@ unsafe fn act_alone_for(other: *const Thread, when: u64, kind: Kind, address: us
             return false;
         }
         if open > announced {
-            (&raw const (*other).announced_by_other).cast_mut().write_volatile((entered, open));
+            (&raw const (*other).announced_by_other).cast_mut().write_volatile(entered);
         }
     }
     true

@@ -82,8 +82,8 @@ pub struct Thread {
     pub depth: usize,
     /// How many of the open blocks, from the outermost, have been announced in a record.
     pub announced: usize,
-    /// What another thread has announced on behalf of this one: so many blocks, the innermost of which has this key.
-    pub announced_by_other: (u64, usize),
+    /// What others have announced on behalf of this one: the blocks that were entered up to this key, of those that are open.
+    pub announced_by_other: u64,
     /// The key of the period that began when the thread last received something.
     pub received: u64,
     /// Held by the thread while it announces blocks or changes what it has yet to record, and by others who do that on its
@@ -93,13 +93,13 @@ pub struct Thread {
     pub unmarked_count: u32,
     /// Up to which period there is a mark for everything.
     pub marked: u64,
+    /// The same, by the care of others.
+    pub marked_by_other: AtomicU64,
 
     /// Periods in which it gave locks back without a record and that have no mark yet, older ones first; no two with the same
     /// blocks open, but for the last.
     pub unmarked: [u64; UNMARKED],
 
-    /// Up to which period there is a mark for everything, by the care of others.
-    pub marked_by_other: AtomicU64,
     /// The locks that it took without a record; see `handover.rs`.
     pub silent: [usize; SILENT],
     /// Per thread that this one comes after by a lock, the last key for which it does.
@@ -336,7 +336,7 @@ impl Thread {
         // SAFETY: it is this thread's alone now; that of a former owner is over.
         let thread = unsafe { &mut *memory };
         thread.inherit(heritage);
-        (thread.depth, thread.announced, thread.announced_by_other) = (0, 0, (0, 0));
+        (thread.depth, thread.announced, thread.announced_by_other) = (0, 0, 0);
         (thread.busy, thread.ignoring, thread.farewells) = (0, 0, 0);
         (thread.stack_low, thread.stack_high) = (stack_low, stack_high);
         (thread.locks, thread.bare_count, thread.introduced) = (0, 0, 0);
@@ -387,16 +387,13 @@ impl Thread {
 
     /// The same, given how many it has announced itself.
     pub(crate) fn announced_on_behalf(&self, announced: usize) -> usize {
-        // SAFETY: another thread writes it, and what it says is checked before it is believed.
-        let (entered, by_other) = unsafe { (&raw const self.announced_by_other).read_volatile() };
-        if by_other > announced && by_other <= self.depth.min(FRAMES) {
-            // SAFETY: the first `depth` frames are there.
-            let innermost = unsafe { (*self.frames.add(by_other - 1)).entered };
-            if innermost == entered {
-                return by_other;
-            }
-        }
-        announced
+        // SAFETY: another thread writes it.
+        let until = unsafe { (&raw const self.announced_by_other).read_volatile() };
+        let depth = self.depth.min(FRAMES);
+        // Inner blocks were entered later: those that are open now and were entered by then are the outer ones.
+        // SAFETY: the first `depth` frames are there.
+        let is_announced = |&at: &usize| unsafe { (*self.frames.add(at)).entered } <= until;
+        announced + (announced..depth).take_while(is_announced).count()
     }
 
     fn inherit(&mut self, heritage: &Heritage) {
@@ -515,7 +512,7 @@ impl Thread {
 
     /// After a fork of the process: the same thread, alone, at the start of a new stream.
     pub fn start_over(&mut self) {
-        (self.announced, self.announced_by_other, self.unmarked_count) = (0, (0, 0), 0);
+        (self.announced, self.announced_by_other, self.unmarked_count) = (0, 0, 0);
         self.on_behalf.reset();
         self.holds = 0;
         self.serial = new_serial();

@@ -61,6 +61,7 @@ public final class AtomvetHooks {
     private static final long RECENT_MASK = constant(49);
     private static final int MOST_BARE = (int) constant(50);
     private static final long SEEN = constant(51);
+    private static final long BY_OTHER = constant(52);
 
     private static final long STRIPES = constant(60);
     private static final long STRIPES_MASK = constant(61);
@@ -776,15 +777,16 @@ public final class AtomvetHooks {
         int known = t.known;
         t.known = depth;
         long recorder = t.recorder;
-        long announced = U.getLong(recorder + ANNOUNCED);
         int bare = U.getInt(recorder + BARE);
-        if (depth + 1 != known || known > DEPTH || announced >= known && bare != 0) {
+        long frame = U.getLong(recorder + FRAMES) + depth * FRAME;
+        boolean isAnnounced = depth + 1 == known && (U.getLong(recorder + ANNOUNCED) > depth
+            || U.getLong(recorder + BY_OTHER) - U.getLong(frame + FRAME_ENTERED) >= 0);
+        if (depth + 1 != known || known > DEPTH || isAnnounced && bare != 0) {
             leave(depth);
             return;
         }
-        long frame = U.getLong(recorder + FRAMES) + depth * FRAME;
         // Other threads look at this at any moment.
-        if (announced > depth) {
+        if (isAnnounced) {
             U.putLong(recorder + ANNOUNCED, depth);
             U.storeFence();
         }

@@ -135,6 +135,12 @@ int main(int count, char **arguments)
         sem_init(&semaphores[i], 0, 1);
     }
     pthread_barrier_init(&barrier, NULL, threads);
+    for (int i = 0; i < 100 && count > 3; i++) {
+        char label[16];
+        snprintf(label, sizeof label, "b%d", i);
+        ATOMVET_BEGIN(label);
+        ATOMVET_END();
+    }
     for (long i = 0; i < threads; i++)
         pthread_create(&handles[i], NULL, former, (void *)(i * 29 % 64));
     for (int i = 0; i < threads; i++)
