@@ -4,10 +4,12 @@ use core::sync::atomic::Ordering;
 
 use crate::atomics;
 use crate::handover::{self, Marked};
-use crate::planes::{GRANULE, PLANES, plane, plane_of_writes, summarise, summary_of_others, word};
+use crate::planes::{
+    GRANULE, PLANES, plane, plane_of_writes, shares_its_planes, summarise, summary_of_others, word,
+};
 use crate::ring::Kind;
 use crate::shadow::{
-    Access, BYTES, FORGOTTEN, HISTORY, KEPT_BY_LATE, LATE, LATE_READ, LATE_WRITE, PAST, QUIET, WHEN,
+    Access, BYTES, FOREIGN, FORGOTTEN, HISTORY, KEPT_BY_LATE, LATE, LATE_READ, LATE_WRITE, PAST, QUIET, WHEN,
     bytes_of, has_met, record, stripe,
 };
 use crate::stream::{self, Late};
@@ -28,10 +30,12 @@ pub(crate) fn read_late(address: usize, size: usize, place: usize) {
         }
         let (is_atomic, has_atomics) = atomics::are_at(address, size);
         let written = written_by_others(thread, address);
-        if is_atomic || written & QUIET != 0 || written & bytes != 0 && known & bytes != bytes {
+        let is_foreign = has_foreigners(thread, Access::Read, address, known);
+        let conflicts = is_foreign || written & bytes != 0;
+        if is_atomic || written & QUIET != 0 || conflicts && known & bytes != bytes {
             return record(Access::Read, address, size, place);
         }
-        if written == 0 && !has_atomics {
+        if written == 0 && !is_foreign && !has_atomics {
             known |= QUIET;
         }
     }
@@ -64,6 +68,19 @@ fn written_by_others(thread: &Thread, address: usize) -> u64 {
     found
 }
 
+/// Whether others who shared the thread's own words may have done something that conflicts with an access of its. There may be an
+/// order before that, unless its own word covers it, and it must not be late then.
+#[inline(always)]
+pub(crate) fn has_foreigners(thread: &Thread, access: Access, address: usize, own: u64) -> bool {
+    let read = match access {
+        Access::Write if shares_its_planes(thread) => {
+            Access::Read.own(thread, address).load(Ordering::Relaxed)
+        }
+        _ => 0,
+    };
+    (own | read) & FOREIGN != 0
+}
+
 /// What is to be added to a word that keeps so much, if accesses that are on record are forgotten thereby: who conflicts with
 /// them has an order before it, and must not be late.
 #[inline(always)]
@@ -86,12 +103,12 @@ pub(crate) fn write_late(address: usize, size: usize, place: usize) {
     if known & QUIET == 0 {
         let (is_atomic, has_atomics) = atomics::are_at(address, size);
         let others = words_of_others(thread, address);
-        if is_atomic {
+        let is_foreign = has_foreigners(thread, Access::Write, address, known);
+        let is_shared = is_foreign || others != 0;
+        if is_atomic || is_shared && (!known & bytes != 0 || others & bytes != 0) {
             return record(Access::Write, address, size, place);
-        } else if others == 0 && !has_atomics {
+        } else if !is_shared && !has_atomics {
             known |= QUIET;
-        } else if others != 0 && (!known & bytes != 0 || others & bytes != 0) {
-            return record(Access::Write, address, size, place);
         }
     }
     if thread.ignoring == 0 {

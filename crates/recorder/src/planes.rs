@@ -156,12 +156,18 @@ pub fn join_group(index: usize) {
     MEMBERS[index % PLANES].fetch_add(1, Ordering::Relaxed);
 }
 
+/// Whether another thread has, or had, the same planes.
+#[inline(always)]
+pub(crate) fn shares_its_planes(thread: &Thread) -> bool {
+    MEMBERS[thread.index as usize % PLANES].load(Ordering::Relaxed) > 1
+}
+
 /// Which planes have something about the 64 bytes around an address that may be another thread's.
 #[inline(always)]
 pub(crate) fn summary_of_others(thread: &Thread, address: usize) -> u8 {
     let known = summary_of_all(address);
-    let group = thread.index as usize % PLANES;
-    if MEMBERS[group].load(Ordering::Relaxed) == 1 { known & !(0x11 << group) } else { known }
+    let own = 0x11 << (thread.index as usize % PLANES);
+    if shares_its_planes(thread) { known } else { known & !own }
 }
 
 /// The words of other threads that an access takes something from, or has to share: those that may be quiet and must not

@@ -38,7 +38,9 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use crate::late::{act_for, forgotten_record, is_over, mark_late, read_late, record_bare, write_late};
+use crate::late::{
+    act_for, forgotten_record, has_foreigners, is_over, mark_late, read_late, record_bare, write_late,
+};
 use crate::lock::Spin;
 use crate::planes::{GRANULE, PLANES, plane, plane_of_writes, summarise, summary_of_others, word};
 use crate::ring::Kind;
@@ -304,7 +306,7 @@ pub(crate) fn take_over(
         return Need::None;
     }
     let known = summary_of_others(thread, address);
-    let mut receives = false;
+    let mut receives = has_foreigners(thread, access, address, own);
     for index in 0..PLANES {
         if known >> index & 0x11 != 0 {
             receives |= take_from(thread, comes, access, index, address, bytes);
