@@ -161,7 +161,10 @@ pub fn jump(stack: usize) {
 #[inline(always)]
 pub fn leave(thread: &mut Thread) {
     let Some(frame) = innermost(thread) else { return overflow_left(thread) };
-    let announced = thread.announced_in_effect();
+    // If it was announced by another, so were those around it.
+    // SAFETY: the thread's own field, which others write.
+    let by_other = unsafe { (&raw const thread.announced_by_other).read_volatile() };
+    let announced = if frame.entered <= by_other { thread.depth } else { thread.announced };
     if announced >= thread.depth && thread.bare_count > 0 && thread.busy == 0 {
         return record_and_leave(thread, frame);
     }

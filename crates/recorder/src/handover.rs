@@ -162,10 +162,20 @@ fn is_behind(thread: &Thread, last: u64) -> bool {
 /// Whether the innermost holding of a lock is silent. It is none any more then.
 #[inline(always)]
 fn forget_silent(thread: &mut Thread, lock: usize) -> bool {
-    let count = thread.silent_count as usize;
-    let Some(at) = thread.silent[..count].iter().rposition(|&silent| silent == lock) else { return false };
-    thread.silent.copy_within(at + 1..count, at);
-    thread.silent_count -= 1;
+    let silent = &mut thread.silent[..thread.silent_count as usize];
+    let is_held = match silent {
+        [.., last] if *last == lock => true,
+        _ => put_last(silent, lock),
+    };
+    thread.silent_count -= u32::from(is_held);
+    is_held
+}
+
+/// Puts the last one of these that is a certain lock behind all others; false if there is none.
+#[inline(never)]
+fn put_last(silent: &mut [usize], lock: usize) -> bool {
+    let Some(at) = silent.iter().rposition(|&silent| silent == lock) else { return false };
+    silent[at..].rotate_left(1);
     true
 }
 
@@ -235,7 +245,8 @@ pub(crate) fn mark_outside(thread: &mut Thread, most: usize) {
         let unmarked = &thread.unmarked[..thread.unmarked_count as usize];
         let same = unmarked.iter().take_while(|&&key| open_since(thread, key) == open);
         let (count, key) = same.fold((0, 0), |(count, last), &key| (count + 1, key.max(last)));
-        thread.unmarked.copy_within(count.., 0);
+        // All of them, because for some a function would be called that has hooks.
+        thread.unmarked = core::array::from_fn(|at| *thread.unmarked.get(at + count).unwrap_or(&0));
         thread.unmarked_count -= count as u32;
         // What another thread has announced for this one, it has marked before.
         if !is_marked_up_to(thread, key) && thread.announced_in_effect() <= open {
