@@ -9,7 +9,7 @@ use crate::planes::{
 };
 use crate::ring::Kind;
 use crate::shadow::{
-    Access, BYTES, FOREIGN, FORGOTTEN, HISTORY, KEPT_BY_LATE, LATE, LATE_READ, LATE_WRITE, PAST, QUIET, WHEN,
+    Access, BYTES, FOREIGN, FORGOTTEN, HISTORY, KEPT_BY_LATE, LATE, LATE_READ, LATE_WRITE, QUIET, WHEN,
     bytes_of, has_met, record, stripe,
 };
 use crate::stream::{self, Late};
