@@ -76,7 +76,7 @@ fn push(thread: &mut Thread, block: u64, stack: usize, place: usize) {
     let room = unsafe { thread.frames.add(depth) };
     // In this order: another thread that looks at this one now finds the new period in no block yet (`act_for` in
     // `shadow.rs`); and a signal handler that came in between has used the room, perhaps when half of the frame was
-    // written. It began a period of its own, which shows in the newest one.
+    // written. It began a period of its own, which shows in the newest one; this block begins after that.
     // SAFETY: as above; and the thread's own field, which a signal handler may have changed.
     unsafe {
         room.write(frame);
@@ -84,9 +84,21 @@ fn push(thread: &mut Thread, block: u64, stack: usize, place: usize) {
         thread.depth = depth + 1;
         compiler_fence(Ordering::SeqCst);
         if (&raw const thread.newest).read_volatile() != frame.entered {
-            room.write_volatile(frame);
+            enter_again(thread, room, frame);
         }
     }
+}
+
+/// Enters a block after what a signal handler did meanwhile.
+///
+/// # Safety
+/// It is room for a frame of the thread's.
+#[cold]
+#[inline(never)]
+unsafe fn enter_again(thread: &mut Thread, room: *mut Frame, frame: Frame) {
+    thread.new_period();
+    // SAFETY: as above.
+    unsafe { room.write_volatile(Frame { entered: thread.key, ..frame }) };
 }
 
 /// Functions that were announced once, by where they would be in a table without collisions.

@@ -69,27 +69,23 @@ unsafe extern "C" fn __cyg_profile_func_exit(function: usize, _caller: usize) {
     let Some(thread) = thread::current() else { return };
     let Some(frame) = innermost(thread) else { return overflow_left(thread) };
     let block = (Block::Function as u64) << 48 | function as u64 & LOW;
-    if frame.block != block {
-        leave_until(thread, block);
+    if frame.block == block || leave_until(thread, block) {
+        leave(thread);
     }
-    leave(thread);
 }
 
-/// Frames above the function that is left are dead, if it is there at all.
+/// Frames above the function that is left are dead. False if it was entered unseen.
 #[cold]
 #[inline(never)]
-fn leave_until(thread: &mut Thread, block: u64) {
+fn leave_until(thread: &mut Thread, block: u64) -> bool {
     let open = thread.depth;
     // SAFETY: the first `depth` frames are there.
     let found = (0..open).rev().find(|&i| unsafe { (*thread.frames.add(i)).block } == block);
-    let Some(found) = found else {
-        // It was entered unseen: its leaving is made up for by an entry that is left at once.
-        thread.depth += 1;
-        return;
-    };
+    let Some(found) = found else { return false };
     while thread.depth > found + 1 {
         leave(thread);
     }
+    true
 }
 
 /// `ATOMVET_BEGIN` of `atomvet.h`.

@@ -779,9 +779,10 @@ public final class AtomvetHooks {
         long recorder = t.recorder;
         int bare = U.getInt(recorder + BARE);
         long frame = U.getLong(recorder + FRAMES) + depth * FRAME;
-        boolean isAnnounced = depth + 1 == known && (U.getLong(recorder + ANNOUNCED) > depth
-            || U.getLong(recorder + BY_OTHER) - U.getLong(frame + FRAME_ENTERED) >= 0);
-        if (depth + 1 != known || known > DEPTH || isAnnounced && bare != 0) {
+        boolean isUsual = depth + 1 == known && known <= DEPTH;
+        boolean isAnnounced = isUsual && (U.getLong(recorder + ANNOUNCED) > depth
+            || Long.compareUnsigned(U.getLong(recorder + BY_OTHER), U.getLong(frame + FRAME_ENTERED)) >= 0);
+        if (!isUsual || isAnnounced && bare != 0) {
             leave(depth);
             return;
         }
