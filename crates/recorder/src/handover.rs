@@ -91,7 +91,7 @@ fn come_behind(thread: &mut Thread, last: u64, is_behind: bool, place: usize) {
     let is_on_record = come_behind_period(thread, last, is_behind || last & RECORDED != 0, place);
     if is_on_record && is_well_known(last) {
         // What the lock protects needs no records besides.
-        shadow::note_period(&mut thread.heard, last);
+        thread.heard.note(last);
     }
 }
 
@@ -110,7 +110,7 @@ pub(crate) fn come_behind_period(thread: &mut Thread, period: u64, by_record: bo
         }
         stream::record(thread, Kind::Behind, 0, told(period), place);
     }
-    shadow::note_period(&mut thread.behind, period);
+    thread.behind.note(period);
     true
 }
 

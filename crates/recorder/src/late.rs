@@ -30,7 +30,7 @@ pub(crate) fn read_late(address: usize, size: usize, place: usize) {
         }
         let (is_atomic, has_atomics) = atomics::are_at(address, size);
         let written = written_by_others(thread, address);
-        let is_foreign = has_foreigners(thread, Access::Read, address, known);
+        let is_foreign = has_foreigners(thread, Access::Read, address);
         let conflicts = is_foreign || written & bytes != 0;
         if is_atomic || written & QUIET != 0 || conflicts && known & bytes != bytes {
             return record(Access::Read, address, size, place);
@@ -71,14 +71,13 @@ fn written_by_others(thread: &Thread, address: usize) -> u64 {
 /// Whether others who shared the thread's own words may have done something that conflicts with an access of its. There may be an
 /// order before that, unless its own word covers it, and it must not be late then.
 #[inline(always)]
-pub(crate) fn has_foreigners(thread: &Thread, access: Access, address: usize, own: u64) -> bool {
-    let read = match access {
-        Access::Write if shares_its_planes(thread) => {
-            Access::Read.own(thread, address).load(Ordering::Relaxed)
-        }
-        _ => 0,
-    };
-    (own | read) & FOREIGN != 0
+pub(crate) fn has_foreigners(thread: &Thread, access: Access, address: usize) -> bool {
+    if !shares_its_planes(thread) {
+        return false;
+    }
+    let own = |access: Access| access.own(thread, address).load(Ordering::Relaxed);
+    let read = if access == Access::Write { own(Access::Read) } else { 0 };
+    (own(Access::Write) | read) & FOREIGN != 0
 }
 
 /// What is to be added to a word that keeps so much, if accesses that are on record are forgotten thereby: who conflicts with
@@ -103,7 +102,7 @@ pub(crate) fn write_late(address: usize, size: usize, place: usize) {
     if known & QUIET == 0 {
         let (is_atomic, has_atomics) = atomics::are_at(address, size);
         let others = words_of_others(thread, address);
-        let is_foreign = has_foreigners(thread, Access::Write, address, known);
+        let is_foreign = has_foreigners(thread, Access::Write, address);
         let is_shared = is_foreign || others != 0;
         if is_atomic || is_shared && (!known & bytes != 0 || others & bytes != 0) {
             return record(Access::Write, address, size, place);

@@ -20,6 +20,7 @@ pub mod blocks;
 pub mod handover;
 pub mod late;
 pub mod lock;
+pub mod periods;
 pub mod planes;
 pub mod process;
 pub mod shadow;

@@ -44,7 +44,7 @@ use crate::late::{
 use crate::lock::Spin;
 use crate::planes::{GRANULE, PLANES, plane, plane_of_writes, summarise, summary_of_others, word};
 use crate::ring::Kind;
-use crate::thread::{self, HEARD, Thread};
+use crate::thread::{self, Thread};
 use crate::{atomics, planes, stream};
 
 const STRIPES: usize = 1024;
@@ -166,32 +166,19 @@ pub fn uncovered(access: Access, address: usize, size: usize, place: usize) {
 #[inline(always)]
 fn has_heard(thread: &Thread, other: u64) -> bool {
     let by_creator = other >= thread.parent_birth && other < thread.parent_last;
-    other & FOREIGN == 0 && (by_creator || is_noted(&thread.heard, other))
+    other & FOREIGN == 0 && (by_creator || thread.heard.contain(other))
 }
 
 /// Whether the thread comes after a period of another's, by whatever record.
 #[inline(always)]
 pub(crate) fn is_after(thread: &Thread, key: u64) -> bool {
-    has_heard(thread, key) || is_noted(&thread.behind, key)
+    has_heard(thread, key) || thread.behind.contain(key)
 }
 
 /// Whether it does, or has met that period before and there was nothing to come after.
 #[inline(always)]
 pub(crate) fn has_met(thread: &Thread, other: u64) -> bool {
-    has_heard(thread, other) || other & (FOREIGN | FORGOTTEN) == 0 && is_noted(&thread.met, other)
-}
-
-#[inline(always)]
-fn is_noted(periods: &[u64; HEARD], other: u64) -> bool {
-    let noted = periods[thread::index_of(other) % HEARD];
-    thread::index_of(noted) == thread::index_of(other) && noted >= other & WHEN
-}
-
-#[inline(always)]
-pub(crate) fn note_period(periods: &mut [u64; HEARD], other: u64) {
-    if !is_noted(periods, other) {
-        periods[thread::index_of(other) % HEARD] = other & WHEN;
-    }
+    has_heard(thread, other) || other & (FOREIGN | FORGOTTEN) == 0 && thread.met.contain(other)
 }
 
 /// Whether a thread comes after what its access conflicts with.
@@ -220,12 +207,12 @@ fn is_news(
     }
     if conflict != 0 && (other & LATE == 0 || act_for(other, access.kind(), address, conflict)) {
         if comes == Comes::After {
-            note_period(&mut thread.heard, other);
+            thread.heard.note(other);
         }
         return true;
     }
     let is_new = !has_met(thread, other);
-    note_period(&mut thread.met, other);
+    thread.met.note(other);
     is_new
 }
 
@@ -306,7 +293,7 @@ pub(crate) fn take_over(
         return Need::None;
     }
     let known = summary_of_others(thread, address);
-    let mut receives = has_foreigners(thread, access, address, own);
+    let mut receives = has_foreigners(thread, access, address);
     for index in 0..PLANES {
         if known >> index & 0x11 != 0 {
             receives |= take_from(thread, comes, access, index, address, bytes);

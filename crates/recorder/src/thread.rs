@@ -23,6 +23,7 @@ use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use crate::lock::Spin;
+use crate::periods::Periods;
 use crate::{handover, planes, process, stream, sys};
 
 /// Everything the runtime keeps per thread. Lives as long as the process: other threads may look at it, and its next
@@ -103,13 +104,13 @@ pub struct Thread {
     /// The locks that it took without a record; see `handover.rs`.
     pub silent: [usize; SILENT],
     /// Per thread that this one comes after by a lock, the last key for which it does.
-    pub behind: [u64; HEARD],
+    pub behind: Periods,
     /// Late accesses that no lock protected, since the thread last received something; see `shadow.rs`.
     pub bare: [Bare; BARE],
     /// Per thread that this one comes after by some record, the last key for which it does.
-    pub heard: [u64; HEARD],
+    pub heard: Periods,
     /// Per thread whose words it met without a record to come after, the last key for which it did.
-    pub met: [u64; HEARD],
+    pub met: Periods,
     /// Where the latest accesses were that have no record of their own, by address.
     pub recent: [(usize, usize); RECENT],
 }
@@ -142,8 +143,6 @@ pub const BARE: usize = 8;
 pub const SILENT: usize = 16;
 /// How many marks may be missing.
 pub const UNMARKED: usize = 8;
-/// How many threads are told apart in what was heard.
-pub const HEARD: usize = 64;
 /// How many places of accesses without a record are remembered.
 pub const RECENT: usize = 256;
 
@@ -227,6 +226,13 @@ pub fn of_index(index: usize) -> *const Thread {
     THREADS[index].load(Ordering::Acquire)
 }
 
+/// The first key of the present or last owner of an index, if that has not gone on under another.
+pub(crate) fn birth_of(index: usize) -> u64 {
+    // SAFETY: what is known about threads lives for ever.
+    unsafe { of_index(index).as_ref() }
+        .map_or(u64::MAX, |thread| unsafe { (&raw const thread.birth).read_volatile() })
+}
+
 static THREADS: [AtomicPtr<Thread>; INDEXES] = [const { AtomicPtr::new(core::ptr::null_mut()) }; INDEXES];
 
 static NEXT_SERIAL: AtomicU32 = AtomicU32::new(0);
@@ -265,12 +271,12 @@ pub struct Heritage {
     /// Its last one so far.
     parent_last: u64,
     /// What the creator comes after.
-    heard: [u64; HEARD],
+    heard: Periods,
 }
 
 impl Heritage {
     /// That of a thread whose creator is not known.
-    pub const NONE: Heritage = Heritage { serial: 0, parent_birth: 0, parent_last: 0, heard: [0; HEARD] };
+    pub const NONE: Heritage = Heritage { serial: 0, parent_birth: 0, parent_last: 0, heard: Periods::NONE };
 
     /// What `creator` leaves to a new thread.
     pub fn of(creator: &Thread) -> Heritage {
@@ -282,14 +288,16 @@ impl Heritage {
 /// What threads that have ended leave to those who wait for their end, by serial number. One that nobody has asked for after
 /// so many others is forgotten, which costs those who ask some needless records.
 static ESTATES: crate::lock::Guarded<[Estate; 256]> =
-    crate::lock::Guarded::new([const { Estate { serial: 0, last: 0, heard: [0; HEARD] } }; 256]);
+    crate::lock::Guarded::new([const { Estate { serial: 0, birth: 0, last: 0, heard: Periods::NONE } }; 256]);
 
 struct Estate {
     serial: u32,
+    /// The first key of the thread.
+    birth: u64,
     /// The last key of the thread; 0 in an entry that nobody has used.
     last: u64,
     /// What it came after.
-    heard: [u64; HEARD],
+    heard: Periods,
 }
 
 impl Thread {
@@ -341,8 +349,8 @@ impl Thread {
         (thread.stack_low, thread.stack_high) = (stack_low, stack_high);
         (thread.locks, thread.bare_count, thread.introduced) = (0, 0, 0);
         (thread.silent_count, thread.unmarked_count) = (0, 0);
-        thread.behind = [0; HEARD];
-        thread.met = [0; HEARD];
+        thread.behind = Periods::NONE;
+        thread.met = Periods::NONE;
         thread.be_index(index);
         thread.seen = stream::seen_before(index);
         local.thread = memory;
@@ -409,12 +417,8 @@ impl Thread {
         if estate.serial != serial || estate.last == 0 {
             return;
         }
-        for &heard in estate.heard.iter().chain([&estate.last]) {
-            let noted = &mut self.heard[index_of(heard) % HEARD];
-            if index_of(*noted) != index_of(heard) || *noted < heard {
-                *noted = heard;
-            }
-        }
+        self.heard.note_all(&estate.heard);
+        self.heard.note_life(estate.birth, estate.last);
     }
 
     fn be_index(&mut self, index: usize) {
@@ -498,7 +502,8 @@ impl Thread {
         LAST_KEYS[index].store(self.newest, Ordering::Relaxed);
         let mut estates = ESTATES.lock();
         let place = self.serial as usize % estates.len();
-        estates[place] = Estate { serial: self.serial, last: self.newest, heard: self.heard };
+        estates[place] =
+            Estate { serial: self.serial, birth: self.birth, last: self.newest, heard: self.heard };
         drop(estates);
         self.received = u64::MAX;
         if is_nearly_used_up(self.newest) {
