@@ -76,8 +76,9 @@ pub(crate) fn has_foreigners(thread: &Thread, access: Access, address: usize) ->
         return false;
     }
     let own = |access: Access| access.own(thread, address).load(Ordering::Relaxed);
-    let read = if access == Access::Write { own(Access::Read) } else { 0 };
-    (own(Access::Write) | read) & FOREIGN != 0
+    let (read, written) = (own(Access::Read), own(Access::Write));
+    // What nobody of the group has written may be read by all.
+    (read | written) & FOREIGN != 0 && (access == Access::Write || written != 0)
 }
 
 /// What is to be added to a word that keeps so much, if accesses that are on record are forgotten thereby: who conflicts with

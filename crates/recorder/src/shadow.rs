@@ -343,11 +343,12 @@ pub(crate) fn leave_to_atomics(thread: &Thread, access: Access, address: usize, 
     true
 }
 
-/// Under the lock of the stripe: the thread's own words cover nothing of these bytes any more.
+/// Under the lock of the stripe: the thread's own words cover nothing of these bytes any more, but there is a record.
 pub(crate) fn forget_own(thread: &Thread, address: usize, size: usize) {
     for access in [Access::Read, Access::Write] {
         access.own(thread, address).fetch_and(!bytes_of(address, size), Ordering::Relaxed);
     }
+    Access::Write.own(thread, address).fetch_or(FORGOTTEN, Ordering::Relaxed);
 }
 
 /// What an access needs.
