@@ -10,7 +10,7 @@ use crate::planes::{
 use crate::ring::Kind;
 use crate::shadow::{
     Access, BYTES, FOREIGN, FORGOTTEN, HISTORY, KEPT_BY_LATE, LATE, LATE_READ, LATE_WRITE, QUIET, WHEN,
-    bytes_of, has_met, record, stripe,
+    bytes_of, has_heard, has_met, record, stripe,
 };
 use crate::stream::{self, Late};
 use crate::thread::{self, BARE, Bare, FRAMES, Frame, RECENT, Thread};
@@ -77,8 +77,10 @@ pub(crate) fn has_foreigners(thread: &Thread, access: Access, address: usize) ->
     }
     let own = |access: Access| access.own(thread, address).load(Ordering::Relaxed);
     let (read, written) = (own(Access::Read), own(Access::Write));
-    // What nobody of the group has written may be read by all.
-    (read | written) & FOREIGN != 0 && (access == Access::Write || written != 0)
+    // What nobody of the group has written, or only before what this thread comes after, may be read by all.
+    let reads_matter =
+        || access == Access::Write || written != 0 && !thread.owns(written) && !has_heard(thread, written);
+    written & FOREIGN != 0 || read & FOREIGN != 0 && reads_matter()
 }
 
 /// What is to be added to a word that keeps so much, if accesses that are on record are forgotten thereby: who conflicts with

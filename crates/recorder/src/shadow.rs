@@ -164,7 +164,7 @@ pub fn uncovered(access: Access, address: usize, size: usize, place: usize) {
 /// Whether the thread comes after what another's word tells of, because there is a record of that period that it comes
 /// after, or it was created later.
 #[inline(always)]
-fn has_heard(thread: &Thread, other: u64) -> bool {
+pub(crate) fn has_heard(thread: &Thread, other: u64) -> bool {
     let by_creator = other >= thread.parent_birth && other < thread.parent_last;
     other & FOREIGN == 0 && (by_creator || thread.heard.contain(other))
 }
