@@ -75,7 +75,7 @@ fn push(thread: &mut Thread, block: u64, stack: usize, place: usize) {
     // SAFETY: there is room for so many.
     let room = unsafe { thread.frames.add(depth) };
     // In this order: another thread that looks at this one now finds the new period in no block yet (`act_for` in
-    // `shadow.rs`); and a signal handler that came in between has used the room, perhaps when half of the frame was
+    // `late.rs`); and a signal handler that came in between has used the room, perhaps when half of the frame was
     // written. It began a period of its own, which shows in the newest one; this block begins after that.
     // SAFETY: as above; and the thread's own field, which a signal handler may have changed.
     unsafe {

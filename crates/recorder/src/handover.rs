@@ -2,8 +2,9 @@
 //!
 //! Taking a lock puts a thread behind whoever gave it back last. If that was the thread itself, or another one behind whose
 //! period of then it is already, nothing is new. Otherwise a record says behind which period it comes now. The taking itself is
-//! *silent* in any case, and so is the giving-back that belongs to it. All
-//! that may ever be asked about a silent one is where it stands among the records of its thread. Between two things that the
+//! *silent* in any case, and so is the giving-back that belongs to it.
+//!
+//! All that may ever be asked about a silent one is where it stands among the records of its thread. Between two things that the
 //! thread receives that is all the same, as long as the same blocks are open: one record, a *mark*, stands for all of them. The
 //! thread makes it before it receives something or announces a block that it entered since. Who takes the lock before that
 //! makes the mark on behalf of the thread. A block that is left meanwhile does not need it: all that comes before the block came

@@ -579,7 +579,7 @@ public final class AtomvetHooks {
     }
 
     /**
-     * An access that is late where its word is quiet, as in accesses! of crates/runtime/src/hooks.rs; false if it is none. Nobody can
+     * An access that is late where its word is quiet, as in accesses! of crates/runtime/src/hooks/plain.rs; false if it is none. Nobody can
      * speak of it before it is made, because it is under way from here on: see under_way.rs.
      */
     private static boolean isLate(T t, long where, long address, int bytes, int site, int writes) {
