@@ -465,7 +465,7 @@ extern "system" fn hold(_: Env, _: Object, address: i64) -> i64 {
     let held = under_way::hold(address);
     // What is called may write to a variable that others access plainly.
     if let Some(thread) = thread::current() {
-        under_way::stop_others(thread, Access::Write, address as usize);
+        under_way::stop_others(thread, Access::Write, address as usize & !7, 8);
     }
     held
 }

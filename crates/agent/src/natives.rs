@@ -93,7 +93,7 @@ extern "system" fn constant(_: Env, _: Object, which: i32) -> i64 {
         60 => under_way::stripes().0,
         61 => under_way::stripes().1,
         62 => thread::STEP as usize,
-        63 => shadow::QUIET as usize,
+        63 => shadow::QUIET_SHIFT as usize,
         64 => shadow::LATE_READ as usize,
         65 => shadow::LATE_WRITE as usize,
         66 => shadow::KEPT_BY_LATE[0] as usize,
@@ -236,7 +236,7 @@ extern "system" fn access(
     } else if let Some(thread) = thread::current()
         && !shadow::is_covered(thread, access, address, size)
     {
-        under_way::stop_others(thread, access, address);
+        under_way::stop_others(thread, access, address, size);
         shadow::uncovered(access, address, size, place);
     }
     held
@@ -250,7 +250,7 @@ pub(crate) fn access_atomic(kind: Kind, address: usize, size: usize, place: usiz
         return;
     }
     let access = if kind == Kind::Read { Access::Read } else { Access::Write };
-    under_way::stop_others(thread, access, address);
+    under_way::stop_others(thread, access, address, size);
     let stripe = shadow::stripe(address);
     stripe.lock();
     if atomics::take_over(thread, kind, address, size, place) {

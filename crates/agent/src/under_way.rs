@@ -18,7 +18,7 @@
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use crate::shadow::{Access, QUIET};
+use crate::shadow::Access;
 use crate::thread::{self, Thread};
 use crate::{planes, sys};
 
@@ -83,16 +83,16 @@ pub(crate) fn hold(address: i64) -> i64 {
 
 /// Late accesses of others that conflict with this one are over when this returns, and no others begin before the stripe is
 /// given back, which the thread holds.
-pub(crate) fn stop_others(thread: &Thread, access: Access, address: usize) {
-    for word in planes::words_in_the_way(thread, access, address) {
-        disturb(word, address);
+pub(crate) fn stop_others(thread: &Thread, access: Access, address: usize, size: usize) {
+    for (word, quiet) in planes::words_in_the_way(thread, access, address, size) {
+        disturb(word, quiet, address);
     }
 }
 
-/// A word is not quiet any more, and its thread knows it.
-fn disturb(word: &AtomicU64, address: usize) {
-    let known = word.fetch_and(!QUIET, Ordering::AcqRel);
-    if known & QUIET != 0 {
+/// A word is not quiet any more in these quarters, and its thread knows it.
+fn disturb(word: &AtomicU64, quiet: u64, address: usize) {
+    let known = word.fetch_and(!quiet, Ordering::AcqRel);
+    if known & quiet != 0 {
         wait_for(thread::index_of(known), address);
     }
 }
@@ -135,6 +135,7 @@ mod tests {
     use core::sync::atomic::AtomicBool;
 
     use super::*;
+    use crate::shadow::QUIET;
 
     /// What `isLate` of the hook class does.
     fn begin_late(cell: &Cell, word: &AtomicU64, address: usize) -> bool {
@@ -162,7 +163,7 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for _ in 0..VISITS {
-                    disturb(&word, ADDRESS);
+                    disturb(&word, QUIET, ADDRESS);
                     is_inside.store(true, Ordering::Relaxed);
                     (0..10).for_each(|_| core::hint::spin_loop());
                     is_inside.store(false, Ordering::Relaxed);

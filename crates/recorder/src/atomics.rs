@@ -6,9 +6,9 @@
 //! For every 8 bytes, words of the filter's memory say who did something last:
 //!
 //! ```text
-//! of writes = index (12) | period (31) | (1) | overtaken (1) | update (1) | always (1) | alone (1) | unnoted (1) | silenced (1)
+//! of writes = index (12) | period (28) | (4) | overtaken (1) | update (1) | always (1) | alone (1) | unnoted (1) | silenced (1)
 //!                                      | read by (4) | variable (6) | recorded (1)
-//! of reads  = index (12) | period (31) |                                variable (6) | recorded (1)
+//! of reads  = index (12) | period (28) |                                variable (6) | recorded (1)
 //! ```
 //!
 //! - A write comes after the last write and after all reads since; a read after the last write. What the thread is behind

@@ -18,7 +18,7 @@
 //! For every lock a word of the filter's memory says who gave it back last:
 //!
 //! ```text
-//! word = index (12) | period (31) | (15) | never silent (1) | times taken (4) | recorded (1)
+//! word = index (12) | period (28) | (18) | never silent (1) | times taken (4) | recorded (1)
 //! ```
 //!
 //! Only its owner writes it. The first few times that a lock is taken and given back are recorded as such: reports about small programs

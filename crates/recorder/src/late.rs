@@ -4,68 +4,114 @@ use core::sync::atomic::Ordering;
 
 use crate::atomics;
 use crate::handover::{self, Marked};
-use crate::planes::{
-    GRANULE, PLANES, plane, plane_of_writes, shares_its_planes, summarise, summary_of_others, word,
-};
+use crate::planes::{GRANULE, is_own_group, shares_its_planes, summarise, summary_of_others, word_of_group};
 use crate::ring::Kind;
 use crate::shadow::{
-    Access, BYTES, FOREIGN, FORGOTTEN, HISTORY, KEPT_BY_LATE, LATE, LATE_READ, LATE_WRITE, QUIET, WHEN,
-    bytes_of, has_heard, has_met, record, stripe,
+    Access, BYTES, FOREIGN, FORGOTTEN, HISTORY, KEPT_BY_LATE, LATE, LATE_READ, LATE_WRITE, PAST, QUIET, WHEN,
+    bytes_of, has_heard, has_met, quiet_at, record, stripe,
 };
 use crate::stream::{self, Late};
 use crate::thread::{self, BARE, Bare, FRAMES, Frame, RECENT, Thread};
 
-/// A read that no record of this period covers. It is late, unless another thread has written there and this one has not
-/// heard of it.
+/// A read that no record of this period covers.
 #[inline(never)]
 pub(crate) fn read_late(address: usize, size: usize, place: usize) {
-    let Some(thread) = thread::current() else { return record(Access::Read, address, size, place) };
-    let bytes = bytes_of(address, size);
-    let own = Access::Read.own(thread, address);
-    let mut known = own.load(Ordering::Relaxed);
-    let is_own = thread::is_since(known, thread.birth);
-    if !is_own || known & QUIET == 0 {
-        if known != 0 && !is_own || (address & (GRANULE - 1)) + size > GRANULE {
-            return record(Access::Read, address, size, place);
-        }
-        let (is_atomic, has_atomics) = atomics::are_at(address, size);
-        let written = written_by_others(thread, address);
-        let is_foreign = has_foreigners(thread, Access::Read, address);
-        let conflicts = is_foreign || written & bytes != 0;
-        if is_atomic || written & QUIET != 0 || conflicts && known & bytes != bytes {
-            return record(Access::Read, address, size, place);
-        }
-        if written == 0 && !is_foreign && !has_atomics {
-            known |= QUIET;
-        }
-    }
-    if thread.ignoring == 0 {
-        // A period is kept for all bytes of a word together.
-        let kept = KEPT_BY_LATE[usize::from(thread::is_since(known, thread.key))];
-        known |= forgotten_record(known, kept, bytes);
-        summarise(thread, Access::Read, address);
-        own.store(thread.key | LATE_READ | known & kept | bytes, Ordering::Relaxed);
-        remember(thread, Access::Read, known, address, size, place);
-    }
+    be_late(Access::Read, address, size, place);
 }
 
-/// Which bytes around an address another thread has written, in a way that matters to a read; and whether one believes that
-/// it is alone here.
+/// A write that no record of this period covers.
+#[inline(never)]
+pub(crate) fn write_late(address: usize, size: usize, place: usize) {
+    be_late(Access::Write, address, size, place);
+}
+
+/// Such an access is late, unless it conflicts with one of another thread's that this one has not heard of.
 #[inline(always)]
-fn written_by_others(thread: &Thread, address: usize) -> u64 {
-    let mut groups = summary_of_others(thread, address) & 0xf;
+fn be_late(access: Access, address: usize, size: usize, place: usize) {
+    let Some(thread) = thread::current() else { return record(access, address, size, place) };
+    if thread.ignoring != 0 {
+        return;
+    }
+    let bytes = bytes_of(address, size);
+    let own = access.own(thread, address);
+    let mut known = own.load(Ordering::Relaxed);
+    let is_another_s = known != 0 && !thread::is_since(known, thread.birth);
+    if is_another_s || (address & (GRANULE - 1)) + size > GRANULE {
+        return record(access, address, size, place);
+    }
+    if !known & quiet_at(bytes) != 0 {
+        let (is_atomic, has_atomics) = atomics::are_at(address, size);
+        let is_foreign = has_foreigners(thread, access, address);
+        let others = if is_atomic { None } else { make_way(thread, access, address, bytes) };
+        let Some(others) = others.filter(|others| comes_after(known, *others, is_foreign, bytes)) else {
+            return record(access, address, size, place);
+        };
+        if !is_foreign && !has_atomics {
+            known |= becomes_quiet(known, others);
+        }
+    }
+    // A period is kept for all bytes of a word together.
+    let kept = KEPT_BY_LATE[usize::from(thread::is_since(known, thread.key))];
+    known |= forgotten_record(known, kept, bytes);
+    let late = if access == Access::Write { LATE_WRITE } else { LATE_READ };
+    summarise(thread, access, address);
+    own.store(thread.key | late | known & kept | bytes, Ordering::Relaxed);
+    remember(thread, access, known, address, size, place);
+}
+
+/// Where a thread's word is quiet, given those of others and all that matters of what they do not show any more. Where its own
+/// word has bytes, whatever that was comes before.
+#[inline(always)]
+pub(crate) fn becomes_quiet(own: u64, others: u64) -> u64 {
+    let loud = if others & HISTORY != 0 { others | !own } else { others };
+    QUIET & !others & !quiet_at(loud & BYTES)
+}
+
+/// Whether a thread comes after all that it cannot see any more of what others did: its own word has the bytes if nobody has done
+/// anything to them since.
+#[inline(always)]
+fn comes_after(own: u64, others: u64, is_foreign: bool, bytes: u64) -> bool {
+    own & bytes == bytes || !is_foreign && others & HISTORY == 0
+}
+
+/// All words of other threads that matter to an access, in one, with their history if the thread does not come after that. What conflicts with
+/// the access is taken from them. Nothing if the thread has not heard of that: that takes more.
+///
+/// If two threads do this at the same moment, one may put back what the other takes away. They race then, or access different
+/// bytes of a word, and the next access to those has a lock between it and this.
+#[inline(always)]
+pub(crate) fn make_way(thread: &Thread, access: Access, address: usize, bytes: u64) -> Option<u64> {
+    let conflicts = bytes | quiet_at(bytes);
+    let mut groups = summary_of_others(thread, address);
+    let taken = match access {
+        Access::Write => conflicts,
+        Access::Read => {
+            groups &= 0xf;
+            // Whoever reads some of it will read the rest.
+            BYTES | QUIET
+        }
+    };
     let mut found = 0;
     while groups != 0 {
-        // SAFETY: a reserved plane.
-        let written = unsafe { word(plane_of_writes(groups.trailing_zeros() as usize), address) };
-        let written = written.load(Ordering::Relaxed);
-        if !thread.owns(written) {
-            let unheard = written & HISTORY != 0 && !has_met(thread, written);
-            found |= written & QUIET | if unheard { BYTES } else { written & BYTES };
-        }
+        let bit = groups.trailing_zeros() as usize;
         groups &= groups - 1;
+        let word = word_of_group(bit, address);
+        let mut there = word.load(Ordering::Relaxed);
+        if thread.owns(there) {
+            continue;
+        }
+        if there & conflicts != 0 {
+            let is_told = access == Access::Write || there & PAST != 0;
+            if !is_told || is_own_group(thread, bit) || !has_heard(thread, there) {
+                return None;
+            }
+            word.fetch_and(!taken, Ordering::Relaxed);
+            there &= !taken;
+        }
+        let is_over = there & HISTORY != 0 && has_met(thread, there);
+        found |= there & if is_over { QUIET | BYTES } else { QUIET | BYTES | HISTORY };
     }
-    found
+    Some(found)
 }
 
 /// Whether others who shared the thread's own words may have done something that conflicts with an access of its. There may be an
@@ -90,56 +136,6 @@ pub(crate) fn forgotten_record(known: u64, kept: u64, bytes: u64) -> u64 {
     if known & LATE == 0 && known & BYTES & !bytes & !kept != 0 { FORGOTTEN } else { 0 }
 }
 
-/// A write that no record of this period covers. It is late where no other thread has a word, and if one of an earlier
-/// period covers it and nobody has read it since.
-#[inline(never)]
-pub(crate) fn write_late(address: usize, size: usize, place: usize) {
-    let Some(thread) = thread::current() else { return record(Access::Write, address, size, place) };
-    let bytes = bytes_of(address, size);
-    let own = Access::Write.own(thread, address);
-    let mut known = own.load(Ordering::Relaxed);
-    let is_own = thread::is_since(known, thread.birth);
-    if known != 0 && !is_own || (address & (GRANULE - 1)) + size > GRANULE {
-        return record(Access::Write, address, size, place);
-    }
-    if known & QUIET == 0 {
-        let (is_atomic, has_atomics) = atomics::are_at(address, size);
-        let others = words_of_others(thread, address);
-        let is_foreign = has_foreigners(thread, Access::Write, address);
-        let is_shared = is_foreign || others != 0;
-        if is_atomic || is_shared && (!known & bytes != 0 || others & bytes != 0) {
-            return record(Access::Write, address, size, place);
-        } else if !is_shared && !has_atomics {
-            known |= QUIET;
-        }
-    }
-    if thread.ignoring == 0 {
-        let kept = KEPT_BY_LATE[usize::from(thread::is_since(known, thread.key))];
-        known |= forgotten_record(known, kept, bytes);
-        summarise(thread, Access::Write, address);
-        own.store(thread.key | LATE_WRITE | known & kept | bytes, Ordering::Relaxed);
-        remember(thread, Access::Write, known, address, size, place);
-    }
-}
-
-/// All words of other threads for an address, in one.
-#[inline(always)]
-fn words_of_others(thread: &Thread, address: usize) -> u64 {
-    let mut known = summary_of_others(thread, address);
-    let mut found = 0;
-    while known != 0 {
-        let number = known.trailing_zeros() as usize;
-        let plane = if number < PLANES { plane_of_writes(number) } else { plane(number) };
-        // SAFETY: a reserved plane.
-        let word = unsafe { word(plane, address) }.load(Ordering::Relaxed);
-        if !thread.owns(word) {
-            found |= word;
-        }
-        known &= known - 1;
-    }
-    found
-}
-
 /// Marks an access as late that was just noted as recorded.
 #[inline(always)]
 pub(crate) fn mark_late(thread: &mut Thread, access: Access, address: usize, size: usize, place: usize) {
@@ -158,7 +154,8 @@ pub(crate) fn mark_late(thread: &mut Thread, access: Access, address: usize, siz
 fn remember(thread: &mut Thread, access: Access, word: u64, address: usize, size: usize, place: usize) {
     remember_place(thread, address, place);
     let count = thread.bare_count as usize;
-    let is_private = word & QUIET != 0 && (thread.stack_low..thread.stack_high).contains(&address);
+    let is_private = !word & quiet_at(bytes_of(address, size)) == 0
+        && (thread.stack_low..thread.stack_high).contains(&address);
     if count < BARE && thread.locks == 0 && thread.depth > 0 && !is_private {
         let (key, writes) = (thread.key, access == Access::Write);
         thread.bare[count] = Bare { address, place, key, size: size as u32, writes };

@@ -4,6 +4,7 @@
 //! A thread has a plane for its reads and one for its writes, which it shares with all threads of its group. Nothing takes room before
 //! it is written to. Memory that begins a new life has its words cleared.
 
+use core::arch::asm;
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use crate::shadow::{self, Access};
@@ -171,25 +172,28 @@ pub(crate) fn summary_of_others(thread: &Thread, address: usize) -> u8 {
 }
 
 /// The words of other threads that an access takes something from, or has to share: those that may be quiet and must not
-/// stay so.
+/// stay so, and where.
 pub fn words_in_the_way(
     thread: &Thread,
     access: Access,
     address: usize,
-) -> impl Iterator<Item = &'static AtomicU64> {
+    size: usize,
+) -> impl Iterator<Item = (&'static AtomicU64, u64)> {
     let known = summary_of_others(thread, address);
+    let quiet = shadow::quiet_at(shadow::bytes_of(address, size));
     let own_group = thread.index as usize % PLANES;
     let planes = (0..PLANES).flat_map(move |group| {
         let is_known = |bit: u8| known & bit << group != 0;
         let heeds_reads = access == Access::Write || group == own_group;
         let reads = (heeds_reads && is_known(0x10)).then(|| plane(group));
-        reads.into_iter().chain(is_known(1).then(|| plane_of_writes(group)))
+        let planes = reads.into_iter().chain(is_known(1).then(|| plane_of_writes(group)));
+        planes.map(move |plane| (plane, if group == own_group { shadow::QUIET } else { quiet }))
     });
     // SAFETY: reserved planes.
-    let words = planes.map(move |plane| unsafe { word(plane, address) });
-    words.filter(|word| {
+    let words = planes.map(move |(plane, quiet)| (unsafe { word(plane, address) }, quiet));
+    words.filter(|(word, quiet)| {
         let word = word.load(Ordering::Relaxed);
-        word & shadow::QUIET != 0 && !thread.owns(word)
+        word & quiet != 0 && !thread.owns(word)
     })
 }
 
@@ -203,6 +207,45 @@ pub(crate) fn summarise(thread: &Thread, access: Access, address: usize) {
 #[inline(always)]
 pub(crate) fn summarise_lock(lock: usize) {
     add_to_summary(lock, LOCKS);
+}
+
+/// Asks for the line of the cache at an address, to write to it: what is read first would otherwise be asked for twice, if another
+/// thread has it.
+#[inline(always)]
+pub fn prefetch(address: usize) {
+    // SAFETY: changes nothing, whatever the address is.
+    unsafe { asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags)) };
+}
+
+/// Asks for the word about a lock that is about to be taken.
+#[inline(always)]
+pub fn prefetch_lock(lock: usize) {
+    prefetch(&raw const *word_of_lock(lock) as usize);
+}
+
+/// Asks for the words of others that an access is about to take something from.
+#[inline(always)]
+pub(crate) fn prefetch_others(thread: &Thread, access: Access, address: usize) {
+    let others = summary_of_others(thread, address);
+    let mut known = if access == Access::Write { others } else { others & 0xf };
+    while known != 0 {
+        prefetch(&raw const *word_of_group(known.trailing_zeros() as usize, address) as usize);
+        known &= known - 1;
+    }
+}
+
+/// The word that a bit of a summary stands for.
+#[inline(always)]
+pub(crate) fn word_of_group(bit: usize, address: usize) -> &'static AtomicU64 {
+    let plane = if bit < PLANES { plane_of_writes(bit) } else { plane(bit) };
+    // SAFETY: a reserved plane.
+    unsafe { word(plane, address) }
+}
+
+/// Whether it is one of the thread's own.
+#[inline(always)]
+pub(crate) fn is_own_group(thread: &Thread, bit: usize) -> bool {
+    (bit ^ thread.index as usize).is_multiple_of(PLANES)
 }
 
 /// What a page of words is about.

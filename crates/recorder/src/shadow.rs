@@ -5,7 +5,7 @@
 //! which period, with no conflicting access of another thread since.
 //!
 //! ```text
-//! word = index (12) | period (31) | forgotten (1) | quiet (1) | foreign (1) | past (1) | late (1) | bytes (16)
+//! word = index (12) | period (28) | quiet (4) | forgotten (1) | foreign (1) | past (1) | late (1) | bytes (16)
 //! ```
 //!
 //! **Covered.** An access that the thread's own word covers in the current period changes no verdict: all blocks that
@@ -15,7 +15,8 @@
 //! **Late.** An access that conflicts with nothing that its thread has not heard of cannot be the end of an order that
 //! matters, only the start of one: a record would matter only to a conflicting access of another thread that is
 //! yet to come. So the thread notes it in its word, marked *late*, and goes on: one store. That nothing
-//! conflicts is seen by the word itself if it is *quiet*, which others undo when they come; otherwise by the others' words.
+//! conflicts is seen by the word itself if it is *quiet* at these bytes, which others undo when they come; otherwise by the others'
+//! words. Quiet is told per quarter of a word: that others write one field says nothing about the next.
 //!
 //! A conflicting access that finds the mark makes the record first, on behalf of the other thread, in those blocks that
 //! were open at the access and still are, if that thread has received nothing since; then it stands for the access
@@ -39,7 +40,8 @@
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::late::{
-    act_for, forgotten_record, has_foreigners, is_over, mark_late, read_late, record_bare, write_late,
+    act_for, becomes_quiet, forgotten_record, has_foreigners, is_over, make_way, mark_late, read_late,
+    record_bare, write_late,
 };
 use crate::lock::Spin;
 use crate::planes::{GRANULE, PLANES, plane, plane_of_writes, summarise, summary_of_others, word};
@@ -74,11 +76,13 @@ pub(crate) const LATE: u64 = 1 << 16;
 pub(crate) const PAST: u64 = 1 << 17;
 /// Another thread did, one that shares the word.
 pub(crate) const FOREIGN: u64 = 1 << 18;
-/// Of a word for reads: no other thread has written any of its bytes that its thread has not heard of. Of one for writes:
-/// no other thread has a word here at all. Who changes that takes the mark away.
-pub const QUIET: u64 = 1 << 19;
 /// The thread did, and there is a record of it.
-pub(crate) const FORGOTTEN: u64 = 1 << 20;
+pub(crate) const FORGOTTEN: u64 = 1 << 19;
+/// Where the mark of a word's first quarter is.
+pub const QUIET_SHIFT: u32 = 20;
+/// A mark per quarter of a word. Of a word for reads: no other thread has written any of these bytes that its thread has not heard of,
+/// nor may it do so unseen. Of one for writes: the same, and nobody has read them. Who changes that takes the mark away.
+pub const QUIET: u64 = 0xf << QUIET_SHIFT;
 /// What bytes do not show.
 pub(crate) const HISTORY: u64 = PAST | FOREIGN | FORGOTTEN;
 /// What a late access keeps of its word if that is of an earlier period, and if it is of this one.
@@ -125,6 +129,15 @@ impl Access {
 #[inline(always)]
 pub(crate) fn bytes_of(address: usize, size: usize) -> u64 {
     ((1u64 << size) - 1) << (address & (GRANULE - 1))
+}
+
+/// The marks of the quarters that some of these bytes are in.
+#[inline(always)]
+pub(crate) fn quiet_at(bytes: u64) -> u64 {
+    let pairs = bytes | bytes >> 1;
+    let quarters = (pairs | pairs >> 2) & 0x1111;
+    // The bits 0, 4, 8 and 12 are moved next to each other.
+    ((quarters * 0x1248) >> 12 & 0xf) << QUIET_SHIFT
 }
 
 /// Where the thread's own word for an access is.
@@ -239,10 +252,16 @@ pub(crate) fn record(access: Access, address: usize, size: usize, place: usize) 
     if !enter(thread) {
         return;
     }
+    planes::prefetch_others(thread, access, address);
     let stripe = stripe(address);
     stripe.lock();
-    let is_atomic = planes::may_have_atomics(address) && atomics::meet(thread, access, address, size, place);
-    match take_over(thread, Comes::After, access, address, size) {
+    let has_atomics = planes::may_have_atomics(address);
+    let is_atomic = has_atomics && atomics::meet(thread, access, address, size, place);
+    let need = take_over(thread, Comes::After, access, address, size);
+    if need != Need::None && !has_atomics && !records_all() {
+        calm(thread, access, address);
+    }
+    match need {
         Need::None => {}
         Need::Late if !is_atomic => mark_late(thread, access, address, size, place),
         Need::Late | Need::Record => {
@@ -379,6 +398,7 @@ fn take_from(
     // SAFETY: reserved planes.
     let (reads, writes) = unsafe { (word(plane(index), address), word(plane_of_writes(index), address)) };
     let is_own_group = plane(index) == thread.plane;
+    let quiet = if is_own_group { QUIET } else { quiet_at(bytes) };
     let written = not_mine(writes);
     // Reads do not conflict with each other, and looking for them costs a cache miss per group.
     let look_at_reads = access == Access::Write || is_own_group || written & LATE != 0;
@@ -397,20 +417,31 @@ fn take_from(
     let writes_to_it = access == Access::Write;
     let write_is_news = is_news(thread, comes, written, Access::Write, address, bytes);
     let read_is_news = writes_to_it && is_news(thread, comes, read, Access::Read, address, bytes);
-    if written & (bytes | QUIET) != 0 {
-        let written = written & !QUIET;
+    if written & (bytes | quiet) != 0 {
         let less = match access {
-            Access::Write => left(written, bytes),
+            Access::Write => left(written & !quiet, bytes),
             // The other bytes will be read next, and nobody will ask for a record of theirs.
-            Access::Read if is_over(written) => written & !BYTES | PAST,
-            Access::Read => written & !bytes | PAST,
+            Access::Read if is_over(written) => written & !(QUIET | BYTES) | PAST,
+            Access::Read => written & !(quiet | bytes) | PAST,
         };
-        writes.store(less, Ordering::Relaxed);
+        change(writes, written, less);
     }
-    if writes_to_it && read & (bytes | HISTORY | QUIET) != 0 {
-        reads.store(left(read & !QUIET, bytes), Ordering::Relaxed);
+    if writes_to_it && read & (bytes | HISTORY | quiet) != 0 {
+        change(reads, read, left(read & !quiet, bytes));
     }
     write_is_news || read_is_news
+}
+
+/// Takes away from another's word, and adds to it. Where it is still quiet, its thread may note something else at the same time.
+#[inline(always)]
+fn change(word: &AtomicU64, from: u64, to: u64) {
+    if to & QUIET == 0 {
+        return word.store(to, Ordering::Relaxed);
+    }
+    word.fetch_and(!(from & !to), Ordering::Relaxed);
+    if to & !from != 0 {
+        word.fetch_or(to & !from, Ordering::Relaxed);
+    }
 }
 
 /// What a write leaves of another's word. All that came before comes before the write now, and who comes after the
@@ -418,7 +449,27 @@ fn take_from(
 #[inline(always)]
 fn left(word: u64, bytes: u64) -> u64 {
     let left = word & !bytes;
-    if bytes == BYTES || left & (BYTES | HISTORY) == 0 { 0 } else { left }
+    if bytes == BYTES || left & (BYTES | HISTORY | QUIET) == 0 { 0 } else { left }
+}
+
+/// Under the lock of the stripe, after an access was taken over: whatever conflicts with it comes before it, and nobody may make any more
+/// of that unseen. So it is quiet where it was made, and perhaps around that.
+#[inline(always)]
+fn calm(thread: &Thread, access: Access, address: usize) {
+    if has_foreigners(thread, Access::Write, address) {
+        return;
+    }
+    let set = |access: Access| {
+        let own = access.own(thread, address);
+        let known = own.load(Ordering::Relaxed);
+        if let Some(others) = make_way(thread, access, address, 0) {
+            own.store(known | becomes_quiet(known, others), Ordering::Relaxed);
+        }
+    };
+    set(Access::Read);
+    if access == Access::Write {
+        set(Access::Write);
+    }
 }
 
 /// Notes an access as recorded in the thread's own word.
@@ -449,4 +500,18 @@ fn note(thread: &Thread, access: Access, address: usize, bytes: u64) {
 /// In a new process: nobody holds a stripe.
 pub fn reset_locks() {
     STRIPE_LOCKS.iter().for_each(|stripe| stripe.0.reset());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_is_in_a_quarter() {
+        for bytes in 0..=BYTES {
+            let quarters = (0..4).filter(|quarter| bytes >> (quarter * 4) & 0xf != 0);
+            let quiet = quarters.fold(0, |all, quarter| all | 1 << (QUIET_SHIFT + quarter));
+            assert_eq!(quiet_at(bytes), quiet, "{bytes:#x}");
+        }
+    }
 }

@@ -13,7 +13,7 @@
 //! access is covered by any record of the thread whose period is *at least* the current one; see `shadow.rs`.
 //!
 //! ```text
-//! key   = index of the thread (12 bits) | period (31) | flags and bytes (21), all zero
+//! key   = index of the thread (12 bits) | period (28) | flags and bytes (24), all zero
 //! ```
 //!
 //! Numbers of periods never come back: an index that is given to a new thread counts on, and one that is used up
@@ -168,12 +168,12 @@ pub struct Frame {
 pub const FRAMES: usize = 0xffff;
 
 /// The step from one period to the next.
-pub const STEP: u64 = 1 << 21;
+pub const STEP: u64 = 1 << 24;
 /// Where the index is in a key.
 pub const INDEX_SHIFT: u32 = 52;
 /// The period before the first of an index. `crates/cli/tests/filter` compiles a runtime that is always about to run out.
 #[expect(unexpected_cfgs, reason = "no crate of the workspace is compiled so")]
-const FIRST_PERIOD: u64 = if cfg!(few_periods) { (1 << 31) - 6 } else { 0 };
+const FIRST_PERIOD: u64 = if cfg!(few_periods) { (1 << 28) - 6 } else { 0 };
 const INDEXES: usize = 1 << 12;
 
 global_asm!(

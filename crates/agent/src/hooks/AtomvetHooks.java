@@ -67,7 +67,7 @@ public final class AtomvetHooks {
     private static final long STRIPES_MASK = constant(61);
     private static final int STRIPE_SHIFT = (int) constant(68);
     private static final long STEP = constant(62);
-    private static final long QUIET = constant(63);
+    private static final int QUIET_SHIFT = (int) constant(63);
     private static final long LATE_READ = constant(64);
     private static final long LATE_WRITE = constant(65);
     private static final long KEPT_OF_EARLIER = constant(66);
@@ -585,7 +585,9 @@ public final class AtomvetHooks {
     private static boolean isLate(T t, long where, long address, int bytes, int site, int writes) {
         long recorder = t.recorder;
         long word = U.getLong(where);
-        if (word - U.getLong(recorder + BIRTH) >>> INDEX_SHIFT != 0 || (word & QUIET) == 0 || t.busy) {
+        // Nothing is accessed that is in two quarters of a word, but for what takes two.
+        long quiet = (bytes > 0xf ? 3L : 1L) << QUIET_SHIFT + (int) (address >>> 2 & 3);
+        if (word - U.getLong(recorder + BIRTH) >>> INDEX_SHIFT != 0 || (~word & quiet) != 0 || t.busy) {
             return false;
         }
         finish(t);

@@ -1,5 +1,5 @@
 //! The hooks for plain accesses of up to 8 bytes. An access that is covered by a record (`shadow.rs`) is found to be so in 20
-//! instructions that call nothing and save no register. One that is late where its word is quiet takes 26 more: programs with
+//! instructions that call nothing and save no register. One that is late where its word is quiet takes 27 more: programs with
 //! short functions have as many of those. Everything else goes on in Rust, with the place it was called from.
 //!
 //! This file is compiled twice. As a part of the runtime it serves programs that were built for ThreadSanitizer. By itself,
@@ -82,7 +82,7 @@ core::arch::global_asm!(
 /// What the hooks take for granted about a thread and the words of the filter, in one number.
 pub(crate) const LAYOUT: u32 = {
     /// To be changed with the meaning of anything below.
-    const REVISION: usize = 3;
+    const REVISION: usize = 4;
     let facts = [
         REVISION,
         offset_of!(Thread, plane),
@@ -100,7 +100,7 @@ pub(crate) const LAYOUT: u32 = {
         INDEX_SHIFT as usize,
         shadow::KEPT_BY_LATE[0] as usize,
         shadow::KEPT_BY_LATE[1] as usize,
-        shadow::QUIET as usize,
+        shadow::QUIET_SHIFT as usize,
         shadow::LATE_READ as usize,
         shadow::LATE_WRITE as usize,
         BARE,
@@ -159,13 +159,12 @@ macro_rules! accesses {
                     "test esi, {is_late}",
                     "jz 2b",
                     "and esi, {kept_of_earlier}",
-                    "jmp 5f",
-                    // Of this period, but not of all bytes.
-                    "4:",
-                    "and esi, {kept_of_this}",
                     "5:",
-                    "test esi, {quiet}",
-                    "jz 2b",
+                    "mov r8d, esi",
+                    "not r8d",
+                    "test r8d, {quiet}",
+                    "jnz 7f",
+                    "8:",
                     // Is the access to be ignored, or to be kept in `bare`?
                     "cmp dword ptr [rax + {ignoring}], 0",
                     "jne 2b",
@@ -193,6 +192,19 @@ macro_rules! accesses {
                     "mov qword ptr [rax + rdx * 2 + {recent}], rdi",
                     "mov qword ptr [rax + rdx * 2 + {recent} + 8], rcx",
                     "ret",
+                    // Of this period, but not of all bytes.
+                    "4:",
+                    "and esi, {kept_of_this}",
+                    "jmp 5b",
+                    // Not quiet everywhere, but in the quarters at hand? They are turned to where the first ones would be.
+                    "7:",
+                    "shr ecx, 2",
+                    "and ecx, 3",
+                    "shr r8d, cl",
+                    "mov ecx, edi",
+                    "test r8d, {quiet_here}",
+                    "jz 8b",
+                    "jmp 2b",
                     mask = const planes::ADDRESS_MASK,
                     plane = const offset_of!(Thread, $plane),
                     key = const offset_of!(Thread, key),
@@ -203,6 +215,7 @@ macro_rules! accesses {
                     kept_of_earlier = const shadow::KEPT_BY_LATE[0],
                     kept_of_this = const shadow::KEPT_BY_LATE[1],
                     quiet = const shadow::QUIET,
+                    quiet_here = const (if $size > 4 { 3 } else { 1 }) << shadow::QUIET_SHIFT,
                     is_late = const shadow::LATE_READ,
                     ignoring = const offset_of!(Thread, ignoring),
                     bare_count = const offset_of!(Thread, bare_count),

@@ -8,7 +8,7 @@ use core::arch::naked_asm;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use atomvet_recorder::handover;
+use atomvet_recorder::{handover, planes};
 
 use super::{recording, synchronise};
 use crate::real::real;
@@ -40,6 +40,8 @@ macro_rules! wait_a_moment {
 #[inline(always)]
 unsafe fn wait_a_moment(mutex: usize) {
     const TIMES: u32 = 200;
+    planes::prefetch(mutex);
+    planes::prefetch_lock(mutex);
     // As the GNU C library lays them out: 0 if nobody has it, and 0 if it is of the usual kind.
     // SAFETY: as above; a moment later both may be different, which does not matter.
     let (owned, kind) = unsafe { (&*(mutex as *const AtomicU32), &*((mutex + 16) as *const AtomicU32)) };
