@@ -2,7 +2,6 @@
 
 use core::sync::atomic::Ordering;
 
-use crate::atomics;
 use crate::handover::{self, Marked};
 use crate::planes::{GRANULE, is_own_group, shares_its_planes, summarise, summary_of_others, word_of_group};
 use crate::ring::Kind;
@@ -12,6 +11,7 @@ use crate::shadow::{
 };
 use crate::stream::{self, Late};
 use crate::thread::{self, BARE, Bare, FRAMES, Frame, RECENT, Thread};
+use crate::{atomics, planes};
 
 /// A read that no record of this period covers.
 #[inline(never)]
@@ -96,6 +96,8 @@ pub(crate) fn make_way(thread: &Thread, access: Access, address: usize, bytes: u
         let bit = groups.trailing_zeros() as usize;
         groups &= groups - 1;
         let word = word_of_group(bit, address);
+        // Where nothing conflicts with an access, it is quiet: so most likely something will be taken away.
+        planes::prefetch(&raw const *word as usize);
         let mut there = word.load(Ordering::Relaxed);
         if thread.owns(there) {
             continue;

@@ -5,7 +5,7 @@
 //! it is written to. Memory that begins a new life has its words cleared.
 
 use core::arch::asm;
-use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use crate::shadow::{self, Access};
 use crate::sys;
@@ -38,7 +38,11 @@ const TO_ATOMICS: usize = TO_LOCKS + PLANE_BYTES;
 const ATOMIC_PLANE_BYTES: usize = ADDRESSES / 2;
 /// How many threads' reads of an atomic are told apart.
 pub(crate) const READERS: usize = 4;
-const ALL_BYTES: usize = TO_ATOMICS + ATOMIC_PLANE_BYTES * (1 + READERS);
+/// Behind that, a byte for every stretch of the program's memory: which planes have pages for it, by the bits of a summary.
+const TO_STRETCHES: usize = TO_ATOMICS + ATOMIC_PLANE_BYTES * (1 + READERS);
+/// As many words as are in four pages.
+const STRETCH: usize = 4 * PAGE;
+const ALL_BYTES: usize = TO_STRETCHES + ADDRESSES / STRETCH;
 
 static mut BASE: usize = 0;
 
@@ -200,7 +204,31 @@ pub fn words_in_the_way(
 /// Before the thread's own word is first written to.
 #[inline(always)]
 pub(crate) fn summarise(thread: &Thread, access: Access, address: usize) {
-    add_to_summary(address, u16::from(summary_bit(thread, access)));
+    let bit = summary_bit(thread, access);
+    if summary_of_all(address) & bit == 0 {
+        summarise_first(thread, access, address, bit);
+    }
+}
+
+/// The same where no word was written to so far. Pages are given to a plane by the stretch: a page that is read before it is first
+/// written to costs two faults, the second of which stops all other threads.
+#[cold]
+#[inline(never)]
+fn summarise_first(thread: &Thread, access: Access, address: usize, bit: u8) {
+    summary(address).fetch_or(u16::from(bit), Ordering::Relaxed);
+    let is_on_stack = (thread.stack_low..thread.stack_high).contains(&address);
+    let known = stretch(address);
+    if !is_on_stack && known.load(Ordering::Relaxed) & bit == 0 {
+        known.fetch_or(bit, Ordering::Relaxed);
+        let first = access.own(thread, address & !(STRETCH - 1));
+        sys::populate_pages(&raw const *first as usize, STRETCH / 2);
+    }
+}
+
+#[inline(always)]
+fn stretch(address: usize) -> &'static AtomicU8 {
+    // SAFETY: every such offset is inside the reserved memory.
+    unsafe { &*((BASE + TO_STRETCHES + (address & (ADDRESSES - 1)) / STRETCH) as *const AtomicU8) }
 }
 
 /// Before the word about a lock is written to.
@@ -221,17 +249,6 @@ pub fn prefetch(address: usize) {
 #[inline(always)]
 pub fn prefetch_lock(lock: usize) {
     prefetch(&raw const *word_of_lock(lock) as usize);
-}
-
-/// Asks for the words of others that an access is about to take something from.
-#[inline(always)]
-pub(crate) fn prefetch_others(thread: &Thread, access: Access, address: usize) {
-    let others = summary_of_others(thread, address);
-    let mut known = if access == Access::Write { others } else { others & 0xf };
-    while known != 0 {
-        prefetch(&raw const *word_of_group(known.trailing_zeros() as usize, address) as usize);
-        known &= known - 1;
-    }
 }
 
 /// The word that a bit of a summary stands for.
@@ -284,6 +301,7 @@ pub fn forget_accesses(address: usize, bytes: usize) {
     for number in 0..=READERS {
         sys::forget_pages(&raw const *atomic_word(number, address) as usize, bytes);
     }
+    (address..address + bytes).step_by(STRETCH).for_each(|at| stretch(at).store(0, Ordering::Relaxed));
 }
 
 fn forget_in(plane: usize, address: usize, bytes: usize) {

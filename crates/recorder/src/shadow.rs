@@ -252,7 +252,6 @@ pub(crate) fn record(access: Access, address: usize, size: usize, place: usize) 
     if !enter(thread) {
         return;
     }
-    planes::prefetch_others(thread, access, address);
     let stripe = stripe(address);
     stripe.lock();
     let has_atomics = planes::may_have_atomics(address);

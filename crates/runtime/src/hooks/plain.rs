@@ -1,5 +1,5 @@
 //! The hooks for plain accesses of up to 8 bytes. An access that is covered by a record (`shadow.rs`) is found to be so in 20
-//! instructions that call nothing and save no register. One that is late where its word is quiet takes 27 more: programs with
+//! instructions that call nothing and save no register. One that is late where its word is quiet takes 25 more: programs with
 //! short functions have as many of those. Everything else goes on in Rust, with the place it was called from.
 //!
 //! This file is compiled twice. As a part of the runtime it serves programs that were built for ThreadSanitizer. By itself,
@@ -12,6 +12,8 @@ use core::mem::offset_of;
 
 use atomvet_recorder::thread::{BARE, INDEX_SHIFT, RECENT, Thread};
 use atomvet_recorder::{planes, shadow};
+
+const _: () = assert!(shadow::KEPT_BY_LATE[1] < shadow::QUIET + (1 << shadow::QUIET_SHIFT));
 
 /// The variable that has the address of the running thread's [`Thread`], or null.
 #[cfg(not(near))]
@@ -159,12 +161,10 @@ macro_rules! accesses {
                     "test esi, {is_late}",
                     "jz 2b",
                     "and esi, {kept_of_earlier}",
+                    // Is it quiet everywhere? Nothing that is kept is above those bits.
+                    "cmp esi, {quiet}",
+                    "jb 7f",
                     "5:",
-                    "mov r8d, esi",
-                    "not r8d",
-                    "test r8d, {quiet}",
-                    "jnz 7f",
-                    "8:",
                     // Is the access to be ignored, or to be kept in `bare`?
                     "cmp dword ptr [rax + {ignoring}], 0",
                     "jne 2b",
@@ -195,15 +195,18 @@ macro_rules! accesses {
                     // Of this period, but not of all bytes.
                     "4:",
                     "and esi, {kept_of_this}",
-                    "jmp 5b",
+                    "cmp esi, {quiet}",
+                    "jae 5b",
                     // Not quiet everywhere, but in the quarters at hand? They are turned to where the first ones would be.
                     "7:",
                     "shr ecx, 2",
                     "and ecx, 3",
+                    "mov r8d, esi",
+                    "not r8d",
                     "shr r8d, cl",
                     "mov ecx, edi",
                     "test r8d, {quiet_here}",
-                    "jz 8b",
+                    "jz 5b",
                     "jmp 2b",
                     mask = const planes::ADDRESS_MASK,
                     plane = const offset_of!(Thread, $plane),
