@@ -33,6 +33,7 @@ pub(crate) fn reserve() -> bool {
     let (words, owners) = (sys::reserve(TO_SITE_BYTES + MOST_SITES), sys::reserve(OWNERS_BYTES));
     SITE_WORDS.store(words.cast(), Ordering::Release);
     OWNERS.store(owners, Ordering::Release);
+    planes::be_dense();
     !words.is_null() && !owners.is_null() && under_way::reserve()
 }
 

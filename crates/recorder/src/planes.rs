@@ -56,6 +56,13 @@ pub fn reserve() -> bool {
     !base.is_null()
 }
 
+/// What words are about is dense, as the bases of a JVM's objects are: memory is given to words of accesses in large pages, which come
+/// with a fault each. A small page costs two, because it is read first, and the second one stops all threads of the program.
+pub fn be_dense() {
+    // SAFETY: written once, before any thread records.
+    sys::prefer_large_pages(unsafe { BASE }, TO_LOCKS);
+}
+
 /// Where the words for the reads of a thread are.
 pub fn plane(index: usize) -> usize {
     // SAFETY: written once, before any thread records.

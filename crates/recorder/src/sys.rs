@@ -61,15 +61,16 @@ pub fn forget_pages(address: usize, bytes: usize) {
     call(MADVISE, [address, bytes, DONT_NEED, 0, 0, 0]);
 }
 
-/// Gives memory to whole pages that will be written to soon, at once instead of one by one, and large ones if they fit in.
+/// From now on, pages that are touched get memory as parts of large ones, where the system has them.
+pub fn prefer_large_pages(address: usize, bytes: usize) {
+    const HUGE_PAGE: usize = 14;
+    call(MADVISE, [address, bytes, HUGE_PAGE, 0, 0, 0]);
+}
+
+/// Gives memory to whole pages that will be written to soon, at once instead of one by one.
 /// Kernels before 5.14 do not know how; then they get it when they are written to.
 pub fn populate_pages(address: usize, bytes: usize) {
-    const LARGE: usize = 2 << 20;
-    const HUGE_PAGE: usize = 14;
     const POPULATE_WRITE: usize = 23;
-    if address.is_multiple_of(LARGE) && bytes.is_multiple_of(LARGE) {
-        call(MADVISE, [address, bytes, HUGE_PAGE, 0, 0, 0]);
-    }
     call(MADVISE, [address, bytes, POPULATE_WRITE, 0, 0, 0]);
 }
 

@@ -282,7 +282,7 @@ public final class AtomvetCalls {
                 record(t, R_WAIT, lock(t, object), place);
                 break;
             case BARRIER:
-                record(t, R_BARRIER, AtomvetObjects.share(t, object), place);
+                record(t, R_BARRIER, AtomvetObjects.shared(t, object), place);
                 break;
             case ALL_ARRIVED:
             case PUBLISH:
@@ -293,7 +293,7 @@ public final class AtomvetCalls {
             case RELEASE:
                 permits(t, object);
                 for (int i = 0; i < call.number; i++) {
-                    record(t, R_POST, AtomvetObjects.share(t, object), place);
+                    record(t, R_POST, AtomvetObjects.shared(t, object), place);
                 }
                 break;
             case ACQUIRE:
@@ -375,7 +375,7 @@ public final class AtomvetCalls {
             case ACQUIRE:
                 if (way == YES) {
                     for (int i = 0; i < call.number; i++) {
-                        record(t, R_TAKE, AtomvetObjects.share(t, object), place);
+                        record(t, R_TAKE, AtomvetObjects.shared(t, object), place);
                     }
                 }
                 break;
@@ -412,7 +412,7 @@ public final class AtomvetCalls {
 
     /** The thread has waited, which ends the piece of a block. */
     private static void waited(AtomvetHooks.T t, int place) {
-        record(t, R_BARRIER, AtomvetObjects.share(t, t.thread), place);
+        record(t, R_BARRIER, AtomvetObjects.shared(t, t.thread), place);
     }
 
     private static void record(AtomvetHooks.T t, int what, long operand, int place) {
@@ -500,7 +500,7 @@ public final class AtomvetCalls {
             if (array == null || call.number < 0) {
                 return 0;
             }
-            return AtomvetObjects.share(t, array) + AtomvetHooks.HEADER + (call.number << 3);
+            return AtomvetObjects.shared(t, array) + AtomvetHooks.HEADER + (call.number << 3);
         }
         if (action >= READ_FIELD) {
             // The same variable as for the program's own accesses; see resolve() of AtomvetHooks.
@@ -508,12 +508,12 @@ public final class AtomvetCalls {
             if (call.argument == null || offset == 0) {
                 return 0;
             }
-            return AtomvetObjects.share(t, call.argument) + 2 * U.getLong(object, offset);
+            return AtomvetObjects.shared(t, call.argument) + 2 * U.getLong(object, offset);
         }
         // Whose an object of the JDK is nobody knows: who uses it first need not have made it. Texts are many, and mostly
         // of the one who does.
         long base = object instanceof StringBuffer
-            ? AtomvetObjects.baseUnlessOwn(t, object) : AtomvetObjects.share(t, object);
+            ? AtomvetObjects.baseUnlessOwn(t, object) : AtomvetObjects.shared(t, object);
         if (base == 0) {
             return 0;
         }
@@ -553,7 +553,7 @@ public final class AtomvetCalls {
         if (field.size == 0 || field.isStatic) {
             return field.address;
         }
-        return AtomvetObjects.share(t, o) + 2 * offset;
+        return AtomvetObjects.shared(t, o) + 2 * offset;
     }
 
     /** The same variable as for the program's own accesses; see readElement() of AtomvetHooks. */
@@ -665,7 +665,7 @@ public final class AtomvetCalls {
         if (lock == null) {
             lock = reference(object, "this$0");
         }
-        return AtomvetObjects.share(t, lock == null ? object : lock);
+        return AtomvetObjects.shared(t, lock == null ? object : lock);
     }
 
     /** Semaphores whose first permits are recorded; by identity, so that some may be told twice, which is harmless. */
@@ -676,7 +676,7 @@ public final class AtomvetCalls {
         synchronized (AtomvetCalls.class) {
             if (!AtomvetObjects.isShared(semaphore)) {
                 int number = ((java.util.concurrent.Semaphore) semaphore).availablePermits();
-                long base = AtomvetObjects.share(t, semaphore);
+                long base = AtomvetObjects.shared(t, semaphore);
                 permits(base, number);
             }
         }

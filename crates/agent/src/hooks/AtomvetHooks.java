@@ -2,7 +2,6 @@ package java.lang;
 
 import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
-import jdk.internal.vm.annotation.ForceInline;
 
 /**
  * What rewritten code calls. The agent defines this class in java.base, where every class loader and module sees it.
@@ -121,6 +120,8 @@ public final class AtomvetHooks {
         final AtomvetObjects.About[] abouts = new AtomvetObjects.About[ABOUTS];
         /** Shared objects without a number that this thread has used lately, by identity hash code. */
         final AtomvetObjects.Shared[] lately = new AtomvetObjects.Shared[AtomvetObjects.LATELY];
+        /** Their hash codes, all in a few lines of the cache, which the objects are not. */
+        final int[] latelyHashes = new int[AtomvetObjects.LATELY];
         /** Where a method is about to be called that may be watched; the innermost watched call. See AtomvetCalls. */
         int calling;
         AtomvetCalls.Call call;
@@ -217,50 +218,49 @@ public final class AtomvetHooks {
         return U.getLong(SITES + ((long) site << 3));
     }
 
-    // Of every hook as little as possible stands where it is called, because compilers take their time over what is
-    // repeated at every access: whether the object is this thread's own. Where a site is not known yet, "where" is 0, and
-    // the first word of an object is compared, which never is like a tag.
-
-    @ForceInline
-    private static boolean isOwn(Object o, long place) {
-        return U.getLong(o, place >>> 24 & 0xffff) == tag(Thread.currentThread());
-    }
+    // What is called at every access finds out whether the object is this thread's own, and leaves the rest to others. Where a site is not
+    // known yet, "where" is 0, and the first word of an object is compared, which never is like a tag.
+    //
+    // Compilers decide for themselves whether to repeat this at an access, and these methods are written so that they do so in code that is
+    // hot, and not before: the first compiler takes only methods of up to 35 bytes (whence no helpers), and would count what
+    // happens in them, at every access and in a place that all threads share. That cost H2 a third of its time with empty
+    // hooks and a tenth of it with these.
 
     @DontInline
     private static void nothing(int site) {}
 
-    @ForceInline
     public static void read(Object o, int site) {
         if (EMPTY) {
             nothing(site);
             return;
         }
         long place = site(site);
-        if (o != null && place >= 0 && !isOwn(o, place)) {
+        if (o != null && place >= 0
+                && U.getLong(o, place >>> 24 & 0xffff) != (U.getLong(Thread.currentThread(), TID) << 2 | 3)) {
             readOther(o, site);
         }
     }
 
-    @ForceInline
     public static void write(Object o, int site) {
         if (EMPTY) {
             nothing(site);
             return;
         }
         long place = site(site);
-        if (o != null && place >= 0 && !isOwn(o, place)) {
+        if (o != null && place >= 0
+                && U.getLong(o, place >>> 24 & 0xffff) != (U.getLong(Thread.currentThread(), TID) << 2 | 3)) {
             writeOther(o, null, site);
         }
     }
 
-    @ForceInline
     public static void write(Object o, Object value, int site) {
         if (EMPTY) {
             nothing(site);
             return;
         }
         long place = site(site);
-        if (o != null && place >= 0 && !isOwn(o, place)) {
+        if (o != null && place >= 0
+                && U.getLong(o, place >>> 24 & 0xffff) != (U.getLong(Thread.currentThread(), TID) << 2 | 3)) {
             writeOther(o, value, site);
         }
     }
@@ -329,22 +329,29 @@ public final class AtomvetHooks {
         return AtomvetObjects.touch(t, o, place >>> 24 & 0xffff);
     }
 
-    @ForceInline
+    @DontInline
     public static void readStatic(int site) {
-        if (EMPTY) {
-            nothing(site);
-        } else if (site(site) >= 0) {
-            readStaticField(site);
+        long address = EMPTY ? -1 : staticField(site);
+        if (address >= VOLATILE_STATIC) {
+            accessVolatile(address - VOLATILE_STATIC, 0xff, site, 0);
+        } else if (address > 0) {
+            readAt(address, 0xff, site);
         }
     }
 
-    @ForceInline
+    @DontInline
     public static void writeStatic(int site) {
-        if (EMPTY) {
-            nothing(site);
-        } else if (site(site) >= 0) {
-            writeStaticField(site);
+        long address = EMPTY ? -1 : staticField(site);
+        if (address >= VOLATILE_STATIC) {
+            accessVolatile(address - VOLATILE_STATIC, 0xff, site, WRITE);
+        } else if (address > 0) {
+            writeAt(address, 0xff, site);
         }
+    }
+
+    private static long staticField(int site) {
+        long address = site(site);
+        return address == 0 ? AtomvetObjects.resolveStatic(site) : address;
     }
 
     @DontInline
@@ -356,74 +363,48 @@ public final class AtomvetHooks {
     }
 
     @DontInline
-    private static void readStaticField(int site) {
-        long address = site(site);
-        if (address == 0) {
-            address = AtomvetObjects.resolveStatic(site);
-        }
-        if (address >= VOLATILE_STATIC) {
-            accessVolatile(address - VOLATILE_STATIC, 0xff, site, 0);
-        } else if (address > 0) {
-            readAt(address, 0xff, site);
-        }
-    }
-
-    @DontInline
-    private static void writeStaticField(int site) {
-        long address = site(site);
-        if (address == 0) {
-            address = AtomvetObjects.resolveStatic(site);
-        }
-        if (address >= VOLATILE_STATIC) {
-            accessVolatile(address - VOLATILE_STATIC, 0xff, site, WRITE);
-        } else if (address > 0) {
-            writeAt(address, 0xff, site);
-        }
-    }
-
-    @ForceInline
     public static void readElement(int[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
-    @ForceInline
+    @DontInline
     public static void readElement(long[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
-    @ForceInline
+    @DontInline
     public static void readElement(float[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
-    @ForceInline
+    @DontInline
     public static void readElement(double[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
-    @ForceInline
+    @DontInline
     public static void readElement(Object[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
-    @ForceInline
+    @DontInline
     public static void readElement(char[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 1), 0x3, site);
         }
     }
 
-    @ForceInline
+    @DontInline
     public static void readElement(short[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 1), 0x3, site);
@@ -438,42 +419,42 @@ public final class AtomvetHooks {
         }
     }
 
-    @ForceInline
+    @DontInline
     public static void writeElement(int[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
-    @ForceInline
+    @DontInline
     public static void writeElement(long[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
-    @ForceInline
+    @DontInline
     public static void writeElement(float[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
-    @ForceInline
+    @DontInline
     public static void writeElement(double[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
-    @ForceInline
+    @DontInline
     public static void writeElement(char[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 1), 0x3, site);
         }
     }
 
-    @ForceInline
+    @DontInline
     public static void writeElement(short[] array, int index, int site) {
         if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 1), 0x3, site);
@@ -509,7 +490,6 @@ public final class AtomvetHooks {
         return array instanceof byte[] ? ((byte[]) array).length : ((boolean[]) array).length;
     }
 
-    @DontInline
     private static void readElement(Object array, long displacement, int bytes, int site) {
         if (EMPTY) {
             return;
@@ -520,7 +500,6 @@ public final class AtomvetHooks {
         }
     }
 
-    @DontInline
     private static void writeElement(Object array, long displacement, int bytes, int site) {
         if (EMPTY) {
             return;
@@ -686,13 +665,17 @@ public final class AtomvetHooks {
         holds(t, access(address, bytes, site, what, t.blocks, from, to));
     }
 
-    /** After an access. It is repeated at every one, so it calls nothing. */
-    @ForceInline
+    /** After an access. */
     public static void accessed() {
         if (EMPTY) {
             nothing(0);
-        } else {
-            finish(cell(Thread.currentThread()));
+            return;
+        }
+        long cell = CELLS + ((U.getLong(Thread.currentThread(), TID) & CELLS_MASK) << CELL_SHIFT);
+        long end = U.getLong(cell);
+        if (end != 0) {
+            U.putIntRelease(null, end, 0);
+            U.putLong(cell, 0L);
         }
     }
 
@@ -702,15 +685,10 @@ public final class AtomvetHooks {
 
     /** The access under way is over, or threw. */
     static void finish(T t) {
-        finish(t.cell);
-    }
-
-    @ForceInline
-    private static void finish(long cell) {
-        long end = U.getLong(cell);
+        long end = U.getLong(t.cell);
         if (end != 0) {
             U.putIntRelease(null, end, 0);
-            U.putLong(cell, 0L);
+            U.putLong(t.cell, 0L);
         }
     }
 
@@ -760,6 +738,7 @@ public final class AtomvetHooks {
     }
 
     private static void exit(T t, int site) {
+        finish(t);
         int depth = t.depth - 1;
         if (depth < DEPTH && (depth < 0 || U.getInt(t.blocks + ((long) depth << 2)) != site)) {
             depth = find(t, site);
@@ -768,7 +747,6 @@ public final class AtomvetHooks {
             }
         }
         t.depth = depth;
-        finish(t);
         if (depth < t.known) {
             leaveTo(t, depth);
         }

@@ -156,10 +156,32 @@ final class AtomvetObjects {
                 share(t, o);
             }
         } else if (about.mayBeShared) {
-            if (Shared.find(o, System.identityHashCode(o)) == 0) {
-                share(t, o);
-            }
+            unnumbered(t, o, System.identityHashCode(o));
         }
+    }
+
+    /** The base of an object, which is shared from now on. */
+    static long shared(AtomvetHooks.T t, Object o) {
+        long where = About.of(t, o).where;
+        if (where == 0) {
+            return unnumbered(t, o, System.identityHashCode(o));
+        }
+        long id = U.getLongVolatile(o, where);
+        return id != 0 && (id & 1) == 0 ? id : share(t, o);
+    }
+
+    /** The same of an object without a number. */
+    private static long unnumbered(AtomvetHooks.T t, Object o, int hash) {
+        long base = lately(t, o, hash);
+        if (base != 0) {
+            return base;
+        }
+        Shared shared = Shared.entry(o, hash);
+        if (shared == null) {
+            return share(t, o);
+        }
+        remember(t, shared);
+        return shared.base;
     }
 
     // For AtomvetCalls, whose calls are busy themselves.
@@ -210,6 +232,8 @@ final class AtomvetObjects {
             if (base < 0) {
                 return -base;
             }
+            // Elements of an array are mostly of the same class.
+            About aboutNext = about;
             // All in here are shared; what they refer to may not be.
             Object[] open = t.open;
             int count = 1;
@@ -226,7 +250,9 @@ final class AtomvetObjects {
                     if (next == null || next instanceof String || next instanceof Class) {
                         continue;
                     }
-                    About aboutNext = About.of(t, next);
+                    if (aboutNext.type != next.getClass()) {
+                        aboutNext = About.of(t, next);
+                    }
                     if (!aboutNext.mayBeShared || shareOne(t, next, aboutNext) < 0) {
                         continue;
                     }
@@ -340,11 +366,10 @@ final class AtomvetObjects {
         }
         int hash = System.identityHashCode(o);
         AtomvetHooks.T t = AtomvetHooks.THREADS[me & AtomvetHooks.THREADS.length - 1];
-        int recent = hash & LATELY - 1;
         if (t != null) {
-            Shared known = t.lately[recent];
-            if (known != null && known.hash == hash && known.refersTo(o)) {
-                return known.base;
+            long base = lately(t, o, hash);
+            if (base != 0) {
+                return base;
             }
         }
         long owner = U.getLong(owner(hash));
@@ -354,7 +379,7 @@ final class AtomvetObjects {
         Shared shared = Shared.entry(o, hash);
         if (shared != null) {
             if (t != null) {
-                t.lately[recent] = shared;
+                remember(t, shared);
             }
             return shared.base;
         }
@@ -366,11 +391,27 @@ final class AtomvetObjects {
         return t == null || t.busy ? 0 : share(t, o);
     }
 
+    /** The base of an object that this thread has used lately, or 0. */
+    private static long lately(AtomvetHooks.T t, Object o, int hash) {
+        int at = hash & LATELY - 1;
+        if (t.latelyHashes[at] != hash) {
+            return 0;
+        }
+        Shared known = t.lately[at];
+        return known != null && known.refersTo(o) ? known.base : 0;
+    }
+
+    private static void remember(AtomvetHooks.T t, Shared shared) {
+        int at = shared.hash & LATELY - 1;
+        t.latelyHashes[at] = shared.hash;
+        t.lately[at] = shared;
+    }
+
     @DontInline
     private static void claim(Object o, int hash, int me) {
         U.putLong(owner(hash), (long) hash << 32 | me);
         U.fullFence();
-        if (Shared.find(o, hash) != 0) {
+        if (Shared.mayHave(hash) && Shared.find(o, hash) != 0) {
             U.putLong(owner(hash), (long) hash << 32 | SHARED);
         }
     }
@@ -382,6 +423,8 @@ final class AtomvetObjects {
         Shared next;
 
         private static volatile Shared[] table = new Shared[1 << 14];
+        /** A bit for every hash code in the table, or rather for its lower bits: small enough for a cache, which the table is not. */
+        private static volatile long[] marks = new long[1 << 15];
         private static int count;
         private static final Object LOCK = new Object();
 
@@ -389,6 +432,16 @@ final class AtomvetObjects {
             super(o);
             this.hash = hash;
             this.base = base;
+        }
+
+        /** False if no object with this hash code is shared. */
+        static boolean mayHave(int hash) {
+            long[] all = marks;
+            return (all[hash >>> 6 & all.length - 1] >>> hash & 1) != 0;
+        }
+
+        private static void mark(long[] all, int hash) {
+            all[hash >>> 6 & all.length - 1] |= 1L << hash;
         }
 
         static long find(Object o, int hash) {
@@ -420,6 +473,7 @@ final class AtomvetObjects {
                 Shared one = new Shared(o, hash, base);
                 Shared[] all = table;
                 one.next = all[hash & all.length - 1];
+                mark(marks, hash);
                 U.storeFence();
                 all[hash & all.length - 1] = one;
                 count++;
@@ -441,6 +495,7 @@ final class AtomvetObjects {
                 }
             }
             Shared[] all = new Shared[alive > old.length / 2 ? old.length * 2 : old.length];
+            long[] marked = new long[marks.length];
             for (Shared head : old) {
                 for (Shared one = head; one != null; one = one.next) {
                     Object o = one.get();
@@ -449,10 +504,12 @@ final class AtomvetObjects {
                         Shared copy = new Shared(o, one.hash, one.base);
                         copy.next = all[one.hash & all.length - 1];
                         all[one.hash & all.length - 1] = copy;
+                        mark(marked, one.hash);
                     }
                 }
             }
             count = alive;
+            marks = marked;
             table = all;
         }
     }
