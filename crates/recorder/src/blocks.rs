@@ -71,7 +71,8 @@ fn enter_slowly(block: u64, stack: usize, place: usize) {
 fn push(thread: &mut Thread, block: u64, stack: usize, place: usize) {
     let (depth, key) = (thread.depth, thread.key);
     thread.new_period();
-    let frame = Frame { block, stack, place, key, entered: thread.key, bare_count: thread.bare_count };
+    let entered = thread.key;
+    let frame = Frame { block, stack, place, key, entered, bare_count: u64::from(thread.bare_count) };
     // SAFETY: there is room for so many.
     let room = unsafe { thread.frames.add(depth) };
     // In this order: another thread that looks at this one now finds the new period in no block yet (`act_for` in
@@ -83,8 +84,8 @@ fn push(thread: &mut Thread, block: u64, stack: usize, place: usize) {
         compiler_fence(Ordering::SeqCst);
         thread.depth = depth + 1;
         compiler_fence(Ordering::SeqCst);
-        if (&raw const thread.newest).read_volatile() != frame.entered {
-            enter_again(thread, room, frame);
+        if (&raw const thread.newest).read_volatile() != entered {
+            enter_again(thread, room, block, stack, place, key);
         }
     }
 }
@@ -95,10 +96,18 @@ fn push(thread: &mut Thread, block: u64, stack: usize, place: usize) {
 /// It is room for a frame of the thread's.
 #[cold]
 #[inline(never)]
-unsafe fn enter_again(thread: &mut Thread, room: *mut Frame, frame: Frame) {
+unsafe fn enter_again(
+    thread: &mut Thread,
+    room: *mut Frame,
+    block: u64,
+    stack: usize,
+    place: usize,
+    key: u64,
+) {
     thread.new_period();
+    let (entered, bare_count) = (thread.key, u64::from(thread.bare_count));
     // SAFETY: as above.
-    unsafe { room.write_volatile(Frame { entered: thread.key, ..frame }) };
+    unsafe { room.write_volatile(Frame { block, stack, place, key, entered, bare_count }) };
 }
 
 /// Functions that were announced once, by where they would be in a table without collisions.
@@ -203,7 +212,7 @@ fn pop(thread: &mut Thread, frame: &Frame, announced: usize) {
     compiler_fence(Ordering::SeqCst);
     thread.announced = thread.announced.min(depth);
     thread.key = frame.key.max(thread.received);
-    thread.bare_count = thread.bare_count.min(frame.bare_count);
+    thread.bare_count = thread.bare_count.min(frame.bare_count as u32);
 }
 
 /// All blocks end with their thread.

@@ -40,8 +40,8 @@ const ATOMIC_PLANE_BYTES: usize = ADDRESSES / 2;
 pub(crate) const READERS: usize = 4;
 /// Behind that, a byte for every stretch of the program's memory: which planes have pages for it, by the bits of a summary.
 const TO_STRETCHES: usize = TO_ATOMICS + ATOMIC_PLANE_BYTES * (1 + READERS);
-/// As many words as are in four pages.
-const STRETCH: usize = 4 * PAGE;
+/// As much as words in eight pages are about.
+const STRETCH: usize = 8 * PAGE;
 const ALL_BYTES: usize = TO_STRETCHES + ADDRESSES / STRETCH;
 
 static mut BASE: usize = 0;

@@ -160,8 +160,9 @@ pub struct Frame {
     pub key: u64,
     /// The first key inside: no other block has the same.
     pub entered: u64,
-    /// How many accesses were in `bare` when it was entered.
-    pub bare_count: u32,
+    /// How many accesses were in `bare` when it was entered. As long as the others, so that it is read as it was written: a processor
+    /// waits for what it has to put together.
+    pub bare_count: u64,
 }
 
 /// How deep calls are followed; what is deeper belongs to the deepest.
