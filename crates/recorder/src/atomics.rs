@@ -150,7 +150,7 @@ pub fn take_over(thread: &mut Thread, kind: Kind, address: usize, size: usize, p
     } else {
         is_recorded = true;
     }
-    let is_recorded = note(thread, access, word & !VARIABLE | this, address, is_recorded);
+    let is_recorded = note(thread, access, word & !VARIABLE | this, address, place, is_recorded);
     if !is_recorded {
         late::remember_place(thread, address, place);
         if kind == Kind::Update {
@@ -209,12 +209,19 @@ fn read_by(thread: &Thread) -> u64 {
 }
 
 /// Notes an access, as recorded or not. True if it has to be recorded after all.
-fn note(thread: &mut Thread, access: Access, word: u64, address: usize, is_recorded: bool) -> bool {
+fn note(
+    thread: &mut Thread,
+    access: Access,
+    word: u64,
+    address: usize,
+    place: usize,
+    is_recorded: bool,
+) -> bool {
     let (writes, reads) = (word_of_atomic(address), word_of_reader(thread.index as usize, address));
     let has_room = word & read_by(thread) == 0 || !is_new(thread, reads.load(Ordering::Relaxed));
     let is_recorded = is_recorded || access == Access::Read && !has_room;
     if !is_recorded {
-        handover::leave_out(thread);
+        handover::leave_out(thread, place);
     }
     let noted = thread.key | word & VARIABLE | u64::from(is_recorded);
     let mut kept = word;

@@ -135,7 +135,7 @@ pub fn given_back(thread: &mut Thread, lock: usize, place: usize) {
     }
     if is_silent || may_be_silent(now) {
         // Who takes it next needs a mark, and then no record.
-        leave_out(thread);
+        leave_out(thread, place);
     } else {
         now |= RECORDED;
     }
@@ -182,12 +182,13 @@ fn put_last(silent: &mut [usize], lock: usize) -> bool {
 
 /// Something is left out of the records in this period: a mark will be needed.
 #[inline]
-pub(crate) fn leave_out(thread: &mut Thread) {
+pub(crate) fn leave_out(thread: &mut Thread, place: usize) {
     let count = thread.unmarked_count as usize;
     let is_noted = count > 0 && thread.unmarked[count - 1] == thread.key;
     if !is_noted && !is_marked_up_to(thread, thread.key) {
         note_unmarked(thread);
     }
+    thread.left_out_at = place;
 }
 
 fn note_unmarked(thread: &mut Thread) {
@@ -251,7 +252,8 @@ pub(crate) fn mark_outside(thread: &mut Thread, most: usize) {
         thread.unmarked_count -= count as u32;
         // What another thread has announced for this one, it has marked before.
         if !is_marked_up_to(thread, key) && thread.announced_in_effect() <= open {
-            stream::record_in(thread, open, Kind::Mark, 0, told(key), 0);
+            let place = if thread.unmarked_count == 0 { thread.left_out_at } else { 0 };
+            stream::record_in(thread, open, Kind::Mark, 0, told(key), place);
         }
         compiler_fence(Ordering::SeqCst);
         thread.marked = thread.marked.max(key);
@@ -315,6 +317,7 @@ struct State {
     announced: usize,
     unmarked: [u64; UNMARKED],
     unmarked_count: usize,
+    left_out_at: usize,
 }
 
 /// What came of marks on behalf of another.
@@ -341,6 +344,7 @@ pub(crate) unsafe fn mark_for(other: *const Thread) -> Marked {
             announced: (*other).announced_in_effect(),
             unmarked: (&raw const (*other).unmarked).read_volatile(),
             unmarked_count: ((&raw const (*other).unmarked_count).read_volatile() as usize).min(UNMARKED),
+            left_out_at: (&raw const (*other).left_out_at).read_volatile(),
         }
     };
     let before = now();
@@ -369,7 +373,7 @@ pub(crate) unsafe fn mark_for(other: *const Thread) -> Marked {
     if open.saturating_sub(before.announced) > MOST_BLOCKS {
         return Marked::Never;
     }
-    let behalf = Behalf { serial, frames, announced: before.announced };
+    let behalf = Behalf { serial, frames, announced: before.announced, place: before.left_out_at };
     if count > 0 && !stream::record_marks(&behalf, &marks[..count], || now() == before) {
         return Marked::NotYet;
     }

@@ -124,6 +124,8 @@ pub(crate) struct Behalf {
     pub(crate) frames: *const Frame,
     /// How many of its blocks were announced.
     pub(crate) announced: usize,
+    /// Where it did what the last mark stands for.
+    pub(crate) place: usize,
 }
 
 /// Records marks, each with how many blocks were open and its period, if what they rest on is still true once the places for the
@@ -143,7 +145,7 @@ pub(crate) fn record_marks(
     }
     let (mut number, mut announced) = (first, behalf.announced);
     let mut is_true = is_still_true();
-    for &(open, period) in marks {
+    for (number_of_mark, &(open, period)) in marks.iter().enumerate() {
         while announced < open {
             // SAFETY: there is room for so many frames; what is read here is believed if nothing has changed since.
             let frame = unsafe { behalf.frames.add(announced).read_volatile() };
@@ -157,7 +159,8 @@ pub(crate) fn record_marks(
         }
         if is_true {
             let what = (Kind::Mark as u64) << 56 | period & LOW;
-            fill(header, number, behalf.serial, what, place_word(open, 0), 0);
+            let place = if number_of_mark + 1 == marks.len() { behalf.place } else { 0 };
+            fill(header, number, behalf.serial, what, place_word(open, place), 0);
             number += 1;
         }
     }

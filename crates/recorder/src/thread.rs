@@ -100,6 +100,8 @@ pub struct Thread {
     /// Periods in which it gave locks back without a record and that have no mark yet, older ones first; no two with the same
     /// blocks open, but for the last.
     pub unmarked: [u64; UNMARKED],
+    /// Where the thread did last what the last of those marks will stand for.
+    pub left_out_at: usize,
 
     /// The locks that it took without a record; see `handover.rs`.
     pub silent: [usize; SILENT],
@@ -119,6 +121,7 @@ const _: () = {
     assert!(core::mem::offset_of!(Thread, birth) == 64);
     assert!(core::mem::offset_of!(Thread, newest) == 128);
     assert!(core::mem::offset_of!(Thread, unmarked) == 192);
+    assert!(core::mem::offset_of!(Thread, silent) == 256);
 };
 
 /// A late access.
@@ -142,7 +145,7 @@ pub const BARE: usize = 8;
 /// How many locks a thread may hold silently.
 pub const SILENT: usize = 16;
 /// How many marks may be missing.
-pub const UNMARKED: usize = 8;
+pub const UNMARKED: usize = 7;
 /// How many places of accesses without a record are remembered.
 pub const RECENT: usize = 256;
 

@@ -26,6 +26,8 @@ pub mod text;
 pub mod visible;
 mod words;
 
+pub use words::HANDED_OVER;
+
 use crate::digest::Digest;
 use crate::model::Report;
 use crate::sources::Sources;

@@ -91,8 +91,9 @@ fn remedy(violation: &Violation, steps: &[Step]) -> Option<String> {
         return None;
     }
     let lines = format!("from {} to {}", place(first), place(last));
-    let elsewhere: Vec<String> =
+    let mut elsewhere: Vec<String> =
         others.iter().map(|event| format!("{} (thread {})", place(event), short(&event.thread))).collect();
+    elsewhere.dedup();
     let elsewhere = elsewhere.join(", ");
     let holds = |event: &SceneEvent, lock: &String| event.locks.contains(lock);
     let theirs = others[0].locks.iter().filter(|lock| others.iter().all(|other| holds(other, lock)));
@@ -221,7 +222,7 @@ fn actor(violation: &Violation, event: u64) -> Actor {
         }
         None => {
             let place = scene.site.as_deref().map(|site| format!(" at {}", short(site))).unwrap_or_default();
-            let op = words::op(&scene.op, scene.on.as_deref());
+            let op = words::deed(&scene.op, scene.on.as_deref());
             Actor {
                 full: format!("thread {thread}'s {op}{place}"),
                 short: format!("thread {thread}"),

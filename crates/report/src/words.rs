@@ -40,8 +40,29 @@ pub(crate) fn op(op: &str, on: Option<&str>) -> String {
     }
 }
 
+/// How the names of variables begin that stand for locks and atomics without a record of their own. A thread's name follows, and a
+/// number that tells the variables apart.
+pub const HANDED_OVER: &str = "a lock or atomic of ";
+
+/// What is handed over, if a variable stands for that.
+fn handed_over(on: &str) -> Option<String> {
+    let (name, _number) = on.starts_with(HANDED_OVER).then(|| on.rsplit_once(" ("))??;
+    Some(short(name))
+}
+
+/// An operation that belongs to a thread: `T1's w(x)`.
+pub(crate) fn deed(op: &str, on: Option<&str>) -> String {
+    match on.and_then(handed_over) {
+        Some(lock) => format!("{} of {lock}", if op == "r" { "taking over" } else { "handing over" }),
+        None => self::op(op, on),
+    }
+}
+
 /// An operation as a sentence without its subject.
 pub(crate) fn what(op: &str, on: Option<&str>) -> String {
+    if let Some(lock) = on.and_then(handed_over) {
+        return format!("{} {lock}", if op == "r" { "takes over" } else { "hands over" });
+    }
     let verb = match op {
         "r" => "reads",
         "w" => "writes",
@@ -83,9 +104,17 @@ pub(crate) struct Pair<'a> {
 
 /// `deposit (T1) must come before withdraw (T2), because withdraw wrote balance, which deposit had read before.`
 pub(crate) fn reason(pair: &Pair<'_>, because: &str, on: &str, tense: Tense) -> String {
-    let (a, b, on) = (pair.first.1, pair.second.1, short(on));
+    let (a, b, lock, on) = (pair.first.1, pair.second.1, handed_over(on), short(on));
     let had = if tense == Tense::Happened { "had" } else { "has" };
-    let why = match because {
+    let why = match (because, lock) {
+        ("write-read", Some(lock)) => format!("{b} took over {lock}, which {a} had handed over"),
+        _ => why(because, (a, b, &on), had, tense),
+    };
+    format!("{} must come before {}, because {why}.", pair.first.0, pair.second.0)
+}
+
+fn why(because: &str, (a, b, on): (&str, &str, &str), had: &str, tense: Tense) -> String {
+    match because {
         "write-read" => format!("{b} {} {on}, which {a} {had} written", did("read", tense)),
         "write-write" => format!("{b} {} {on}, which {a} {had} written", did("overwrite", tense)),
         "release-acquire" => format!("{b} took lock {on} after {a} had held it"),
@@ -99,8 +128,7 @@ pub(crate) fn reason(pair: &Pair<'_>, because: &str, on: &str, tense: Tense) -> 
             }
             None => format!("{on} orders them ({})", short(other)),
         },
-    };
-    format!("{} must come before {}, because {why}.", pair.first.0, pair.second.0)
+    }
 }
 
 /// An access as a finite verb.
@@ -127,6 +155,9 @@ fn done(access: &str) -> String {
 
 /// A step in a few words, for the label of an arrow.
 pub(crate) fn label(because: &str, on: &str) -> String {
+    if let Some(lock) = handed_over(on) {
+        return format!("{lock}: handed over");
+    }
     let on = short(on);
     match because {
         "release-acquire" => format!("lock {on}: given back, then taken"),

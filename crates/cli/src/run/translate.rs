@@ -16,6 +16,7 @@
 
 use std::sync::Arc;
 
+use atomvet_report::HANDED_OVER;
 use atomvet_ring::{Block, INITIALISED, INITIALISES, Kind};
 use atomvet_trace::{
     BarrierId, Event, LockId, Mode, Names, Op, RegionId, SiteId, ThreadId, UpdateKind, VarId,
@@ -302,7 +303,7 @@ impl Translator {
                 return;
             }
             Kind::Take => return self.take(record, thread, site, events),
-            Kind::Mark => return self.mark(operand, thread, events),
+            Kind::Mark => return self.mark(operand, thread, site, events),
             Kind::Behind => return self.behind(operand, thread, site, events),
             Kind::Split if self.is_idle(record) => return,
             Kind::Split => return self.split(record, thread, site, events),
@@ -494,7 +495,7 @@ impl Translator {
         }
     }
 
-    fn mark(&mut self, period: u64, thread: ThreadId, events: &mut Vec<Event>) {
+    fn mark(&mut self, period: u64, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
         let (variables, names, used) = (&mut self.variables, &mut self.names, &mut self.used);
         let oldest_open = || oldest_open(&self.threads);
         self.marks.make((period, self.now), thread, oldest_open, |room| {
@@ -506,13 +507,13 @@ impl Translator {
                 }
                 Room::None => {
                     let variable = variables.artificial();
-                    let name = format!("locks and atomics of {} ({})", names.threads.get(thread), variable.0);
+                    let name = format!("{HANDED_OVER}{} ({})", names.threads.get(thread), variable.0);
                     names.variables.append(&name);
                     used.push(Use::Not);
                     variable
                 }
             };
-            events.push(Event { thread, op: Op::Write(variable), site: SiteId::NONE });
+            events.push(Event { thread, op: Op::Write(variable), site });
             variable
         });
     }

@@ -70,6 +70,22 @@ fn a_library_that_is_loaded_later_has_blocks_and_lines() {
     }
 }
 
+/// Locks that were taken often have no records of their own, and yet a report says where they change hands.
+#[test]
+fn a_lock_that_is_handed_over_has_lines_at_both_ends() {
+    let directory = workplace();
+    let binary = atomvet_cc(directory.path(), "traps/accessors.c", "accessors");
+    let output = run(Command::new(ATOMVET).arg("run").arg("--").arg(&binary));
+    let text = String::from_utf8_lossy(&output.stderr);
+    for (what, line) in [("hands over a lock or atomic of T1", 18), ("takes over a lock or atomic of T2", 25)]
+    {
+        let mut following = text.lines().skip_while(|line| !(line.contains('│') && line.contains(what)));
+        let place = following.nth(1).unwrap_or_default();
+        assert!(place.contains(&format!("accessors.c:{line}")), "{what} at {line}: {text}");
+    }
+    assert!(!text.contains("w(a lock"), "{text}");
+}
+
 /// `library.so` of `from`, compiled with these definitions.
 fn build_library(
     directory: &Path,
