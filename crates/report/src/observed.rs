@@ -5,7 +5,7 @@ use atomvet_check::witness::Shape;
 use crate::finding::{Arrow, Bar, Finding, Fold, Level, Local, Origin, Row, Scene, Site};
 use crate::model::{Block, SceneEvent, Step, Violation};
 use crate::rules;
-use crate::words::{self, Pair, Tense, short};
+use crate::words::{self, HANDED_OVER, Pair, Tense, short};
 
 /// One of the things that have to be put in order.
 struct Actor {
@@ -81,6 +81,13 @@ fn remedy(violation: &Violation, steps: &[Step]) -> Option<String> {
             "keep lock {} from {from} to {to} instead of giving it back in between",
             short(&step.on)
         ));
+    }
+    // Which locks others held is not known where locks have no records.
+    let is_handed_over =
+        |event: &SceneEvent| event.on.as_deref().is_some_and(|on| on.starts_with(HANDED_OVER));
+    if is_handed_over(first) && is_handed_over(last) {
+        let (from, to) = (place(first), place(last));
+        return Some(format!("hold one lock from {from} to {to} instead of giving it back in between"));
     }
     let mut others: Vec<&SceneEvent> =
         steps.iter().flat_map(|step| [step.from, step.to]).filter_map(|event| at(violation, event)).collect();
