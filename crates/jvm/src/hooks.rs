@@ -8,7 +8,7 @@
 //! | before a field is read or written | `read(Object, int)`, `write(Object, int)`, `write(Object, Object, int)` with a reference that is written |
 //! | before a static field is read or written | `readStatic(int)`, `writeStatic(int)`, `writeStatic(Object, int)` |
 //! | before an element is read or written | `readElement(T[], int, int)`, `writeElement(T[], int, int)`, `writeElement(Object[], int, Object, int)`; `Object` instead of `T[]` for bytes and booleans, which share their instructions |
-//! | after all of these | `accessed()`, with [`Order::Around`] |
+//! | after all of these, unless another one or a way out of a block or monitor follows at once | `accessed()`, with [`Order::Around`] |
 //! | after a monitor is entered, before it is left | `acquired(Object, int)`, `releasing(Object, int)` |
 //! | when a synchronized method begins, and at each way out | `enterSynchronized(Object, int)`, `exitSynchronized(int)` |
 //! | when a block begins, and at each way out | `enter(int)`, `exit(int)` |
@@ -22,11 +22,15 @@
 //!
 //! The object of a static synchronized method is null in class files before version 49, which cannot say it.
 //!
-//! The access itself may throw, and then `accessed` is not called. So a hook must begin nothing for an access that is
+//! The access itself may throw. So a hook must begin nothing for an access that is
 //! going to throw: for null, for an index out of bounds, for a reference that the array does not take. That is why
 //! hooks see arrays as arrays and what is stored in them. What remains is the first use of a field, which may load
 //! and initialise classes, that is, run anything. For a static field, the field is read once before the hook, so
 //! that this is over; for others a hook that finds the thread's last access not finished has to finish it.
+//!
+//! Where accesses follow each other, with nothing between them but loads, arithmetic and the like, `accessed` is called after the
+//! last one only, and not even then where the method returns: the hooks there, like all that begin something, have
+//! to end what is under way. Where one of these throws, the handler begins with `accessed`.
 
 use crate::bytes::{Error, Fault, put_u16};
 use crate::opcode::*;

@@ -1,11 +1,13 @@
 //! The names of the opcodes that the rewriter speaks of (The Java Virtual Machine Specification, 6.5). Ranges of them
 //! stand for all between.
 
+pub(crate) const NOP: u8 = 0x00;
 pub(crate) const ICONST_0: u8 = 0x03;
 pub(crate) const BIPUSH: u8 = 0x10;
 pub(crate) const SIPUSH: u8 = 0x11;
 pub(crate) const LDC_W: u8 = 0x13;
 pub(crate) const ACONST_NULL: u8 = 0x01;
+pub(crate) const ILOAD: u8 = 0x15;
 pub(crate) const ALOAD: u8 = 0x19;
 pub(crate) const ILOAD_1: u8 = 0x1b;
 pub(crate) const ILOAD_2: u8 = 0x1c;
@@ -34,6 +36,7 @@ pub(crate) const I2L: u8 = 0x85;
 pub(crate) const ISHL: u8 = 0x78;
 pub(crate) const IOR: u8 = 0x80;
 pub(crate) const IINC: u8 = 0x84;
+pub(crate) const DCMPG: u8 = 0x98;
 pub(crate) const IFEQ: u8 = 0x99;
 pub(crate) const IF_ACMPNE: u8 = 0xa6;
 pub(crate) const GOTO: u8 = 0xa7;
@@ -53,7 +56,10 @@ pub(crate) const INVOKESTATIC: u8 = 0xb8;
 pub(crate) const INVOKEINTERFACE: u8 = 0xb9;
 pub(crate) const INVOKEDYNAMIC: u8 = 0xba;
 pub(crate) const NEW: u8 = 0xbb;
+pub(crate) const ARRAYLENGTH: u8 = 0xbe;
 pub(crate) const ATHROW: u8 = 0xbf;
+pub(crate) const CHECKCAST: u8 = 0xc0;
+pub(crate) const INSTANCEOF: u8 = 0xc1;
 pub(crate) const MONITORENTER: u8 = 0xc2;
 pub(crate) const MONITOREXIT: u8 = 0xc3;
 pub(crate) const WIDE: u8 = 0xc4;

@@ -260,6 +260,7 @@ impl<'a> ClassFacts<'a> {
             lines: Lines::new(code, pool)?,
             emitter: Emitter { pool, hook_class, known, out: Vec::new(), extra_stack: 0 },
             insertions: Insertions::default(),
+            under_way: None,
             plan,
         };
         writer.write(constructor.as_ref())?;
@@ -283,6 +284,50 @@ impl<'a> ClassFacts<'a> {
     }
 }
 
+/// Whether the end of an access may be told after this instruction: it takes no time worth speaking of and goes on to the next one, or it is
+/// a return whose hooks tell.
+fn may_be_under_way(opcode: u8, returns_end_accesses: bool) -> bool {
+    match opcode {
+        NOP..=SIPUSH | ILOAD..=DCMPG => true,
+        GETFIELD | PUTFIELD | ARRAYLENGTH | CHECKCAST | INSTANCEOF => true,
+        IRETURN..=RETURN => returns_end_accesses,
+        _ => false,
+    }
+}
+
+/// How control may come to an instruction, other than from the one before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arrival {
+    No,
+    Jump,
+    /// It is the first one of a handler that covers accesses.
+    Exception,
+}
+
+/// The same for each instruction.
+fn arrivals(code: &Code<'_>) -> Result<Vec<Arrival>, Error> {
+    let mut arrivals = vec![Arrival::No; code.instructions()];
+    // For each instruction, how many accesses come before it.
+    let (mut accesses, mut count) = (Vec::with_capacity(arrivals.len() + 1), 0);
+    for instruction in 0..code.instructions() {
+        accesses.push(count);
+        let opcode = code.opcode(instruction);
+        count += usize::from(matches!(opcode, GETSTATIC..=PUTFIELD | IALOAD..=SALOAD | IASTORE..=SASTORE));
+        let pc = code.pc(instruction);
+        for target in instruction::jump_targets(code.bytes, pc, code.offset + pc)? {
+            arrivals[code.target(target, code.offset + pc)?] = Arrival::Jump;
+        }
+    }
+    accesses.push(count);
+    for handler in &code.handlers {
+        let number = |pc: u16| code.number(i64::from(pc), code.offset);
+        if accesses[number(handler.from)?] < accesses[number(handler.to)?] {
+            arrivals[code.target(i64::from(handler.handler), code.offset)?] = Arrival::Exception;
+        }
+    }
+    Ok(arrivals)
+}
+
 /// Whether a method begins with an object that is not initialised.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -292,6 +337,8 @@ enum Kind {
 
 /// The code at the ends of a method.
 struct Ends {
+    /// Whether what is before a return ends an access that is under way.
+    end_accesses: bool,
     entry: Vec<u8>,
     /// Before it returns.
     exit: Vec<u8>,
@@ -309,6 +356,8 @@ struct BodyWriter<'w, 'a> {
     lines: Lines,
     emitter: Emitter<'w, 'a>,
     insertions: Insertions,
+    /// The last access that has a hook, unless its end is told.
+    under_way: Option<usize>,
     plan: &'w mut dyn Plan,
 }
 
@@ -325,14 +374,22 @@ impl BodyWriter<'_, '_> {
 
     fn write(&mut self, constructor: Option<&Constructor>) -> Result<(), Error> {
         let kind = if constructor.is_some() { Kind::Constructor } else { Kind::Method };
-        let Ends { entry, exit, throwing } = self.ends(kind)?;
+        let Ends { end_accesses, entry, exit, throwing } = self.ends(kind)?;
         if kind == Kind::Method {
             self.insertions.prologue.clone_from(&entry);
         }
-        for instruction in 0..self.code.instructions() {
+        let arrivals = arrivals(self.code)?;
+        for (instruction, arrival) in arrivals.into_iter().enumerate() {
+            if arrival != Arrival::No || !may_be_under_way(self.code.opcode(instruction), end_accesses) {
+                self.end_access()?;
+            }
             // Nobody comes here, and the verifier may know nothing of the operand stack.
             if constructor.is_some_and(|constructor| !constructor.is_reached(instruction)) {
                 continue;
+            }
+            if arrival == Arrival::Exception && self.order == Order::Around {
+                self.emitter.invoke(hooks::ACCESSED)?;
+                self.insertions.before(instruction, &self.emitter.take());
             }
             let raw = constructor.is_some_and(|constructor| constructor.is_on_raw_this(instruction));
             match self.code.opcode(instruction) {
@@ -341,7 +398,10 @@ impl BodyWriter<'_, '_> {
                     self.element_access(instruction)?
                 }
                 MONITORENTER | MONITOREXIT if self.wanted.monitors && !raw => self.monitor(instruction)?,
-                IRETURN..=RETURN => self.insertions.before(instruction, &exit),
+                IRETURN..=RETURN => {
+                    self.under_way = None;
+                    self.insertions.before(instruction, &exit);
+                }
                 opcode @ INVOKEVIRTUAL..=INVOKEINTERFACE => {
                     if self.wanted.calls {
                         self.calling(instruction)?;
@@ -356,6 +416,7 @@ impl BodyWriter<'_, '_> {
                 _ => {}
             }
         }
+        self.end_access()?;
         if !throwing.is_empty() {
             let ranges = match constructor {
                 Some(constructor) => constructor.ranges_after_super(),
@@ -412,7 +473,9 @@ impl BodyWriter<'_, '_> {
             self.emitter.call(hooks::EXIT, 0, site)?;
         }
         let rest = self.emitter.take();
-        Ok(Ends { entry, exit: [exit_call, rest.clone()].concat(), throwing: [throw_call, rest].concat() })
+        let end_accesses = block.is_some() || monitor.is_some();
+        let (exit, throwing) = ([exit_call, rest.clone()].concat(), [throw_call, rest].concat());
+        Ok(Ends { end_accesses, entry, exit, throwing })
     }
 
     /// Pushes what a synchronized method locks, if it is one.
@@ -504,7 +567,8 @@ impl BodyWriter<'_, '_> {
             GETFIELD => self.emitter.read_field(site)?,
             _ => self.emitter.write_field(value, site)?,
         }
-        self.around(instruction)
+        self.begin_access(instruction);
+        Ok(())
     }
 
     fn element_access(&mut self, instruction: usize) -> Result<(), Error> {
@@ -517,13 +581,21 @@ impl BodyWriter<'_, '_> {
         } else {
             self.emitter.write_element(opcode, site)?;
         }
-        self.around(instruction)
+        self.begin_access(instruction);
+        Ok(())
     }
 
-    /// Inserts what was written before an access, and the end of the access behind it.
-    fn around(&mut self, instruction: usize) -> Result<(), Error> {
+    /// Inserts what was written before an access, which also ends the one before.
+    fn begin_access(&mut self, instruction: usize) {
         self.insertions.before(instruction, &self.emitter.take());
-        if self.order == Order::Around {
+        self.under_way = Some(instruction);
+    }
+
+    /// Inserts the end of the access under way behind it.
+    fn end_access(&mut self) -> Result<(), Error> {
+        if let Some(instruction) = self.under_way.take()
+            && self.order == Order::Around
+        {
             self.emitter.invoke(hooks::ACCESSED)?;
             self.insertions.after(instruction, &self.emitter.take());
         }

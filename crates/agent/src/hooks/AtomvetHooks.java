@@ -314,6 +314,8 @@ public final class AtomvetHooks {
         if (t == null || t.busy) {
             return 0;
         }
+        // This may take a while.
+        finish(t);
         long place = site(site);
         if (place == 0) {
             t.busy = true;
@@ -665,7 +667,7 @@ public final class AtomvetHooks {
         holds(t, access(address, bytes, site, what, t.blocks, from, to));
     }
 
-    /** After an access. */
+    /** After an access, or several. */
     public static void accessed() {
         if (EMPTY) {
             nothing(0);

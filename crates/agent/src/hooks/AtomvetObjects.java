@@ -224,6 +224,8 @@ final class AtomvetObjects {
     /** Shares an object and what can be reached from it through references of application classes and arrays. */
     @DontInline
     static long share(AtomvetHooks.T t, Object first) {
+        // This may take a while.
+        AtomvetHooks.finish(t);
         boolean wasBusy = t.busy;
         t.busy = true;
         try {

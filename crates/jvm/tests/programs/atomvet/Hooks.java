@@ -47,12 +47,10 @@ public final class Hooks {
         }
     }
 
-    /** An access begins that will not throw, or one that will. */
+    /** An access begins that will not throw, which ends the one before; or one that will. */
     private static void begin(String what, boolean fine) {
-        State state = STATE.get();
-        check(!state.open, "two accesses at once");
         if (fine) {
-            state.open = true;
+            STATE.get().open = true;
             count(what);
         } else {
             count("refused");
@@ -60,9 +58,19 @@ public final class Hooks {
     }
 
     public static void accessed() {
-        State state = STATE.get();
-        check(state.open, "an access ends that did not begin");
-        state.open = false;
+        STATE.get().open = false;
+    }
+
+    /** Something else happens that may take its time. */
+    private static void goesOn(String what) {
+        check(!STATE.get().open, what + " in the middle of an access");
+        count(what);
+    }
+
+    /** Something ends, and with it an access. */
+    private static void ends(String what) {
+        STATE.get().open = false;
+        count(what);
     }
 
     public static void read(Object object, int site) {
@@ -161,40 +169,40 @@ public final class Hooks {
 
     public static void acquired(Object object, int site) {
         check(Thread.holdsLock(object), "a monitor is acquired that is not held");
-        count("acquired");
+        goesOn("acquired");
     }
 
     public static void releasing(Object object, int site) {
         check(object == null || Thread.holdsLock(object), "a monitor is released that is not held");
-        count("releasing");
+        ends("releasing");
     }
 
     public static void enterSynchronized(Object object, int site) {
         check(object == null || Thread.holdsLock(object), "a synchronized method begins without its monitor");
         STATE.get().entered.push(new Object[] {site, object});
-        count("enterSynchronized");
+        goesOn("enterSynchronized");
     }
 
     public static void exitSynchronized(int site) {
         Object[] entered = leave(site);
         boolean holds = entered != null && (entered[1] == null || Thread.holdsLock(entered[1]));
         check(holds, "a synchronized method ends without its monitor");
-        count("exitSynchronized");
+        ends("exitSynchronized");
     }
 
     public static void enter(int site) {
         STATE.get().entered.push(new Object[] {site, null});
-        count("enter");
+        goesOn("enter");
     }
 
     public static void exit(int site) {
         leave(site);
-        count("exit");
+        ends("exit");
     }
 
     public static void enterCall(Object object, int site) {
         STATE.get().entered.push(new Object[] {site, object});
-        count("enterCall");
+        goesOn("enterCall");
     }
 
     public static void enterCall(Object object, Object argument, int site) {
@@ -213,8 +221,7 @@ public final class Hooks {
     }
 
     public static void calling(int site) {
-        check(!STATE.get().open, "a call in the middle of an access");
-        count("calling");
+        goesOn("calling");
     }
 
     public static void exitCall(int site) {
