@@ -4,8 +4,8 @@
 //! in between, or else the records would say the opposite of what happened. There are two ways to keep others out:
 //!
 //! - **Stripes.** An access that comes as far as the agent holds the lock of its stripe until it is over.
-//! - **Cells.** A late access of a word that is quiet (`crates/recorder/src/shadow.rs`) is noted by the hook class alone, in a
-//!   word that nobody else writes to but for taking the mark *quiet* away. Its thread says in its cell where the access is, and then
+//! - **Cells.** A late access where a word is quiet (`crates/recorder/src/shadow.rs`) is noted by the hook class alone, in a
+//!   word that others only take something away from. Its thread says in its cell where the access is, and then
 //!   changes the word by compare-and-set. Who conflicts with it holds the stripe, takes the mark away, likewise by
 //!   compare-and-set, and then looks at the cell. Of the two changes one comes first: if it is the owner's, the other
 //!   sees its cell, and waits; if not, the owner's fails, and it takes the other way. So threads that have a piece of

@@ -387,7 +387,7 @@ impl BodyWriter<'_, '_> {
             if constructor.is_some_and(|constructor| !constructor.is_reached(instruction)) {
                 continue;
             }
-            if arrival == Arrival::Exception && self.order == Order::Around {
+            if arrival == Arrival::Exception && self.order == Order::Around && self.wanted.accesses {
                 self.emitter.invoke(hooks::ACCESSED)?;
                 self.insertions.before(instruction, &self.emitter.take());
             }

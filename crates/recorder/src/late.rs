@@ -3,11 +3,13 @@
 use core::sync::atomic::Ordering;
 
 use crate::handover::{self, Marked};
-use crate::planes::{GRANULE, is_own_group, shares_its_planes, summarise, summary_of_others, word_of_group};
+use crate::planes::{
+    GRANULE, is_of_writes, is_own_group, shares_its_planes, summarise, summary_of_others, word_of_group,
+};
 use crate::ring::Kind;
 use crate::shadow::{
     Access, BYTES, FOREIGN, FORGOTTEN, HISTORY, KEPT_BY_LATE, LATE, LATE_READ, LATE_WRITE, PAST, QUIET, WHEN,
-    bytes_of, has_heard, has_met, quiet_at, record, stripe,
+    bytes_of, change, has_heard, has_met, left, quiet_at, record, stripe,
 };
 use crate::stream::{self, Late};
 use crate::thread::{self, BARE, Bare, FRAMES, Frame, RECENT, Thread};
@@ -39,6 +41,7 @@ fn be_late(access: Access, address: usize, size: usize, place: usize) {
     if is_another_s || (address & (GRANULE - 1)) + size > GRANULE {
         return record(access, address, size, place);
     }
+    summarise(thread, access, address);
     if !known & quiet_at(bytes) != 0 {
         let (is_atomic, has_atomics) = atomics::are_at(address, size);
         let is_foreign = has_foreigners(thread, access, address);
@@ -47,22 +50,27 @@ fn be_late(access: Access, address: usize, size: usize, place: usize) {
             return record(access, address, size, place);
         };
         if !is_foreign && !has_atomics {
-            known |= becomes_quiet(known, others);
+            known |= becomes_quiet(access, known, others);
         }
     }
     // A period is kept for all bytes of a word together.
     let kept = KEPT_BY_LATE[usize::from(thread::is_since(known, thread.key))];
     known |= forgotten_record(known, kept, bytes);
     let late = if access == Access::Write { LATE_WRITE } else { LATE_READ };
-    summarise(thread, access, address);
     own.store(thread.key | late | known & kept | bytes, Ordering::Relaxed);
     remember(thread, access, known, address, size, place);
 }
 
 /// Where a thread's word is quiet, given those of others and all that matters of what they do not show any more. Where its own
 /// word has bytes, whatever that was comes before.
+///
+/// For writes, that is everywhere or nowhere. A thread that notes an access to one quarter may put back the mark of another, which is just
+/// being taken away; so of two threads that write to a word, neither may believe itself alone, and who looks takes it away again.
 #[inline(always)]
-pub(crate) fn becomes_quiet(own: u64, others: u64) -> u64 {
+pub(crate) fn becomes_quiet(access: Access, own: u64, others: u64) -> u64 {
+    if access == Access::Write {
+        return if others == 0 { QUIET } else { 0 };
+    }
     let loud = if others & HISTORY != 0 { others | !own } else { others };
     QUIET & !others & !quiet_at(loud & BYTES)
 }
@@ -78,19 +86,13 @@ fn comes_after(own: u64, others: u64, is_foreign: bool, bytes: u64) -> bool {
 /// the access is taken from them. Nothing if the thread has not heard of that: that takes more.
 ///
 /// If two threads do this at the same moment, one may put back what the other takes away. They race then, or access different
-/// bytes of a word, and the next access to those has a lock between it and this.
+/// bytes of a word. Bytes do not outlive the period; what becomes of marks, see [`becomes_quiet`].
 #[inline(always)]
 pub(crate) fn make_way(thread: &Thread, access: Access, address: usize, bytes: u64) -> Option<u64> {
-    let conflicts = bytes | quiet_at(bytes);
     let mut groups = summary_of_others(thread, address);
-    let taken = match access {
-        Access::Write => conflicts,
-        Access::Read => {
-            groups &= 0xf;
-            // Whoever reads some of it will read the rest.
-            BYTES | QUIET
-        }
-    };
+    if access == Access::Read {
+        groups &= 0xf;
+    }
     let mut found = 0;
     while groups != 0 {
         let bit = groups.trailing_zeros() as usize;
@@ -102,16 +104,23 @@ pub(crate) fn make_way(thread: &Thread, access: Access, address: usize, bytes: u
         if thread.owns(there) {
             continue;
         }
+        let conflicts = bytes | if is_of_writes(bit) { QUIET } else { quiet_at(bytes) };
         if there & conflicts != 0 {
             let is_told = access == Access::Write || there & PAST != 0;
             if !is_told || is_own_group(thread, bit) || !has_heard(thread, there) {
                 return None;
             }
-            word.fetch_and(!taken, Ordering::Relaxed);
-            there &= !taken;
+            let less = match access {
+                // The other bytes will be read next, and nobody will ask for a record of theirs.
+                Access::Read if there & BYTES & !bytes != 0 && is_over(there) => there & !(QUIET | BYTES),
+                Access::Read => there & !conflicts,
+                Access::Write => left(there & !conflicts, bytes),
+            };
+            change(word, there, less, conflicts);
+            there = less;
         }
         let is_over = there & HISTORY != 0 && has_met(thread, there);
-        found |= there & if is_over { QUIET | BYTES } else { QUIET | BYTES | HISTORY };
+        found |= if is_over { there & !HISTORY } else { there };
     }
     Some(found)
 }
@@ -201,8 +210,9 @@ fn record_some_bare(thread: &mut Thread) {
         let access = if writes { Access::Write } else { Access::Read };
         let own = access.own(thread, address);
         let known = own.load(Ordering::Relaxed);
-        if known & (WHEN | LATE) == key | LATE && !known & bytes_of(address, size as usize) == 0 {
-            own.store(known & !LATE, Ordering::Relaxed);
+        let is_there = known & (WHEN | LATE) == key | LATE && !known & bytes_of(address, size as usize) == 0;
+        let recorded = known & !LATE;
+        if is_there && own.compare_exchange(known, recorded, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             stream::record_in(thread, open, access.kind(), size as u8, address as u64, place);
         }
         stripe.unlock();

@@ -40,8 +40,8 @@ const ATOMIC_PLANE_BYTES: usize = ADDRESSES / 2;
 pub(crate) const READERS: usize = 4;
 /// Behind that, a byte for every stretch of the program's memory: which planes have pages for it, by the bits of a summary.
 const TO_STRETCHES: usize = TO_ATOMICS + ATOMIC_PLANE_BYTES * (1 + READERS);
-/// As much as words in eight pages are about.
-const STRETCH: usize = 8 * PAGE;
+/// As much as words in four pages are about.
+const STRETCH: usize = 4 * PAGE;
 const ALL_BYTES: usize = TO_STRETCHES + ADDRESSES / STRETCH;
 
 static mut BASE: usize = 0;
@@ -196,9 +196,9 @@ pub fn words_in_the_way(
     let planes = (0..PLANES).flat_map(move |group| {
         let is_known = |bit: u8| known & bit << group != 0;
         let heeds_reads = access == Access::Write || group == own_group;
-        let reads = (heeds_reads && is_known(0x10)).then(|| plane(group));
-        let planes = reads.into_iter().chain(is_known(1).then(|| plane_of_writes(group)));
-        planes.map(move |plane| (plane, if group == own_group { shadow::QUIET } else { quiet }))
+        let of_reads = if group == own_group { shadow::QUIET } else { quiet };
+        let reads = (heeds_reads && is_known(0x10)).then(|| (plane(group), of_reads));
+        reads.into_iter().chain(is_known(1).then(|| (plane_of_writes(group), shadow::QUIET)))
     });
     // SAFETY: reserved planes.
     let words = planes.map(move |(plane, quiet)| (unsafe { word(plane, address) }, quiet));
@@ -261,9 +261,15 @@ pub fn prefetch_lock(lock: usize) {
 /// The word that a bit of a summary stands for.
 #[inline(always)]
 pub(crate) fn word_of_group(bit: usize, address: usize) -> &'static AtomicU64 {
-    let plane = if bit < PLANES { plane_of_writes(bit) } else { plane(bit) };
+    let plane = if is_of_writes(bit) { plane_of_writes(bit) } else { plane(bit) };
     // SAFETY: a reserved plane.
     unsafe { word(plane, address) }
+}
+
+/// Whether it is a word for writes.
+#[inline(always)]
+pub(crate) fn is_of_writes(bit: usize) -> bool {
+    bit < PLANES
 }
 
 /// Whether it is one of the thread's own.
@@ -308,7 +314,9 @@ pub fn forget_accesses(address: usize, bytes: usize) {
     for number in 0..=READERS {
         sys::forget_pages(&raw const *atomic_word(number, address) as usize, bytes);
     }
-    (address..address + bytes).step_by(STRETCH).for_each(|at| stretch(at).store(0, Ordering::Relaxed));
+    (address & !(STRETCH - 1)..address + bytes)
+        .step_by(STRETCH)
+        .for_each(|at| stretch(at).store(0, Ordering::Relaxed));
 }
 
 fn forget_in(plane: usize, address: usize, bytes: usize) {

@@ -81,7 +81,8 @@ pub(crate) const FORGOTTEN: u64 = 1 << 19;
 /// Where the mark of a word's first quarter is.
 pub const QUIET_SHIFT: u32 = 20;
 /// A mark per quarter of a word. Of a word for reads: no other thread has written any of these bytes that its thread has not heard of,
-/// nor may it do so unseen. Of one for writes: the same, and nobody has read them. Who changes that takes the mark away.
+/// nor may it do so unseen. Of one for writes, where all are marked or none: no other thread has a word here at all. Who changes that takes
+/// the mark away.
 pub const QUIET: u64 = 0xf << QUIET_SHIFT;
 /// What bytes do not show.
 pub(crate) const HISTORY: u64 = PAST | FOREIGN | FORGOTTEN;
@@ -212,13 +213,14 @@ fn is_news(
     other: u64,
     access: Access,
     address: usize,
-    bytes: u64,
+    (bytes, doubtful): (u64, u64),
 ) -> bool {
     let conflict = other & bytes;
     if conflict | other & HISTORY == 0 || has_heard(thread, other) {
         return false;
     }
-    if conflict != 0 && (other & LATE == 0 || act_for(other, access.kind(), address, conflict)) {
+    let certain = conflict & !doubtful;
+    if conflict != 0 && (other & LATE == 0 || act_for(other, access.kind(), address, certain)) {
         if comes == Comes::After {
             thread.heard.note(other);
         }
@@ -312,9 +314,10 @@ pub(crate) fn take_over(
     }
     let known = summary_of_others(thread, address);
     let mut receives = has_foreigners(thread, access, address);
+    let doubtful = doubtful(thread, known, address);
     for index in 0..PLANES {
         if known >> index & 0x11 != 0 {
-            receives |= take_from(thread, comes, access, index, address, bytes);
+            receives |= take_from(thread, comes, access, index, address, (bytes, doubtful));
         }
     }
     receives &= !covered_once;
@@ -380,6 +383,28 @@ pub(crate) enum Need {
     Record,
 }
 
+/// Which bytes two threads have words for that conflict, although the second of them ought to have taken them from the first: it
+/// did not look, because a mark had come back (`becomes_quiet`). Nobody can tell any more which one it was.
+#[inline(always)]
+fn doubtful(thread: &Thread, known: u8, address: usize) -> u64 {
+    let groups = known | known >> PLANES;
+    if (groups & 0xf).count_ones() < 2 {
+        return 0;
+    }
+    let (mut written, mut accessed, mut twice) = (0, 0, 0);
+    for index in (0..PLANES).filter(|index| groups >> index & 1 != 0) {
+        let [reads, writes] = [plane(index), plane_of_writes(index)].map(|plane| {
+            // SAFETY: a reserved plane.
+            let word = unsafe { word(plane, address) }.load(Ordering::Relaxed);
+            if thread.owns(word) { 0 } else { word & BYTES }
+        });
+        twice |= writes & accessed | reads & written;
+        written |= writes;
+        accessed |= reads | writes;
+    }
+    twice
+}
+
 /// Takes from a group's words what conflicts with an access. True if the thread receives something from one of the group that
 /// it had not heard of.
 fn take_from(
@@ -388,7 +413,7 @@ fn take_from(
     access: Access,
     index: usize,
     address: usize,
-    bytes: u64,
+    (bytes, doubtful): (u64, u64),
 ) -> bool {
     let not_mine = |word: &AtomicU64| {
         let word = word.load(Ordering::Relaxed);
@@ -409,44 +434,42 @@ fn take_from(
         // This thread needs the words for itself: what is late in them is recorded while it can be.
         for (word, access) in [(written, Access::Write), (read, Access::Read)] {
             if word & LATE != 0 {
-                act_for(word, access.kind(), address, word & BYTES);
+                act_for(word, access.kind(), address, word & BYTES & !doubtful);
             }
         }
     }
     let writes_to_it = access == Access::Write;
-    let write_is_news = is_news(thread, comes, written, Access::Write, address, bytes);
-    let read_is_news = writes_to_it && is_news(thread, comes, read, Access::Read, address, bytes);
-    if written & (bytes | quiet) != 0 {
+    let write_is_news = is_news(thread, comes, written, Access::Write, address, (bytes, doubtful));
+    let read_is_news = writes_to_it && is_news(thread, comes, read, Access::Read, address, (bytes, doubtful));
+    if written & (bytes | QUIET) != 0 {
         let less = match access {
-            Access::Write => left(written & !quiet, bytes),
+            Access::Write => left(written & !QUIET, bytes),
             // The other bytes will be read next, and nobody will ask for a record of theirs.
             Access::Read if is_over(written) => written & !(QUIET | BYTES) | PAST,
-            Access::Read => written & !(quiet | bytes) | PAST,
+            Access::Read => written & !(QUIET | bytes) | PAST,
         };
-        change(writes, written, less);
+        change(writes, written, less, bytes | QUIET);
     }
     if writes_to_it && read & (bytes | HISTORY | quiet) != 0 {
-        change(reads, read, left(read & !quiet, bytes));
+        change(reads, read, left(read & !quiet, bytes), bytes | quiet);
     }
     write_is_news || read_is_news
 }
 
-/// Takes away from another's word, and adds to it. Where it is still quiet, its thread may note something else at the same time.
+/// Changes another's word, unless its thread has noted something else meanwhile, where the word was quiet: then no more than what conflicts with
+/// an access is taken away.
 #[inline(always)]
-fn change(word: &AtomicU64, from: u64, to: u64) {
-    if to & QUIET == 0 {
-        return word.store(to, Ordering::Relaxed);
-    }
-    word.fetch_and(!(from & !to), Ordering::Relaxed);
-    if to & !from != 0 {
-        word.fetch_or(to & !from, Ordering::Relaxed);
+pub(crate) fn change(word: &AtomicU64, from: u64, to: u64, conflicts: u64) {
+    if word.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+        word.fetch_and(!conflicts, Ordering::Relaxed);
+        word.fetch_or(to & PAST, Ordering::Relaxed);
     }
 }
 
 /// What a write leaves of another's word. All that came before comes before the write now, and who comes after the
 /// write need not know it; a write of the whole word leaves nothing at all.
 #[inline(always)]
-fn left(word: u64, bytes: u64) -> u64 {
+pub(crate) fn left(word: u64, bytes: u64) -> u64 {
     let left = word & !bytes;
     if bytes == BYTES || left & (BYTES | HISTORY | QUIET) == 0 { 0 } else { left }
 }
@@ -462,7 +485,7 @@ fn calm(thread: &Thread, access: Access, address: usize) {
         let own = access.own(thread, address);
         let known = own.load(Ordering::Relaxed);
         if let Some(others) = make_way(thread, access, address, 0) {
-            own.store(known | becomes_quiet(known, others), Ordering::Relaxed);
+            own.store(known | becomes_quiet(access, known, others), Ordering::Relaxed);
         }
     };
     set(Access::Read);

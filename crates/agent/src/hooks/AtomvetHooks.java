@@ -644,7 +644,7 @@ public final class AtomvetHooks {
             U.putLong(frame + FRAME_BLOCK, FUNCTION | U.getInt(t.blocks + ((long) known << 2)));
             U.putLong(frame + FRAME_KEY, key);
             U.putLong(frame + FRAME_ENTERED, newest);
-            U.putInt(frame + FRAME_BARE, bare);
+            U.putLong(frame + FRAME_BARE, bare);
             U.storeFence();
             known++;
             U.putLong(recorder + OPEN, known);

@@ -199,6 +199,8 @@ macro_rules! accesses {
                     "jae 5b",
                     // Not quiet everywhere, but in the quarters at hand? They are turned to where the first ones would be.
                     "7:",
+                    "test dil, {misaligned}",
+                    "jnz 2b",
                     "shr ecx, 2",
                     "and ecx, 3",
                     "mov r8d, esi",
@@ -218,6 +220,7 @@ macro_rules! accesses {
                     kept_of_earlier = const shadow::KEPT_BY_LATE[0],
                     kept_of_this = const shadow::KEPT_BY_LATE[1],
                     quiet = const shadow::QUIET,
+                    misaligned = const $size - 1,
                     quiet_here = const (if $size > 4 { 3 } else { 1 }) << shadow::QUIET_SHIFT,
                     is_late = const shadow::LATE_READ,
                     ignoring = const offset_of!(Thread, ignoring),
