@@ -65,9 +65,10 @@ fn be_late(access: Access, address: usize, size: usize, place: usize) {
 /// word has bytes, whatever that was comes before.
 ///
 /// For writes, that is everywhere or nowhere. A thread that notes an access to one quarter may put back the mark of another, which is just
-/// being taken away; so of two threads that write to a word, neither may believe itself alone, and who looks takes it away again.
+/// being taken away; so of two threads that write to a word, neither may believe itself alone, and who looks takes it away again. For
+/// the same reason nobody believes itself alone who has just taken such marks away.
 #[inline(always)]
-pub(crate) fn becomes_quiet(access: Access, own: u64, others: u64) -> u64 {
+fn becomes_quiet(access: Access, own: u64, others: u64) -> u64 {
     if access == Access::Write {
         return if others == 0 { QUIET } else { 0 };
     }
@@ -83,12 +84,12 @@ fn comes_after(own: u64, others: u64, is_foreign: bool, bytes: u64) -> bool {
 }
 
 /// All words of other threads that matter to an access, in one, with their history if the thread does not come after that. What conflicts with
-/// the access is taken from them. Nothing if the thread has not heard of that: that takes more.
+/// the access is taken from them; marks are returned all the same. Nothing if the thread has not heard of that: that takes more.
 ///
 /// If two threads do this at the same moment, one may put back what the other takes away. They race then, or access different
 /// bytes of a word. Bytes do not outlive the period; what becomes of marks, see [`becomes_quiet`].
 #[inline(always)]
-pub(crate) fn make_way(thread: &Thread, access: Access, address: usize, bytes: u64) -> Option<u64> {
+fn make_way(thread: &Thread, access: Access, address: usize, bytes: u64) -> Option<u64> {
     let mut groups = summary_of_others(thread, address);
     if access == Access::Read {
         groups &= 0xf;
@@ -117,6 +118,7 @@ pub(crate) fn make_way(thread: &Thread, access: Access, address: usize, bytes: u
                 Access::Write => left(there & !conflicts, bytes),
             };
             change(word, there, less, conflicts);
+            found |= there & QUIET;
             there = less;
         }
         let is_over = there & HISTORY != 0 && has_met(thread, there);

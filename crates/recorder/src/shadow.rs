@@ -40,8 +40,7 @@
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::late::{
-    act_for, becomes_quiet, forgotten_record, has_foreigners, is_over, make_way, mark_late, read_late,
-    record_bare, write_late,
+    act_for, forgotten_record, has_foreigners, is_over, mark_late, read_late, record_bare, write_late,
 };
 use crate::lock::Spin;
 use crate::planes::{GRANULE, PLANES, plane, plane_of_writes, summarise, summary_of_others, word};
@@ -256,13 +255,8 @@ pub(crate) fn record(access: Access, address: usize, size: usize, place: usize) 
     }
     let stripe = stripe(address);
     stripe.lock();
-    let has_atomics = planes::may_have_atomics(address);
-    let is_atomic = has_atomics && atomics::meet(thread, access, address, size, place);
-    let need = take_over(thread, Comes::After, access, address, size);
-    if need != Need::None && !has_atomics && !records_all() {
-        calm(thread, access, address);
-    }
-    match need {
+    let is_atomic = planes::may_have_atomics(address) && atomics::meet(thread, access, address, size, place);
+    match take_over(thread, Comes::After, access, address, size) {
         Need::None => {}
         Need::Late if !is_atomic => mark_late(thread, access, address, size, place),
         Need::Late | Need::Record => {
@@ -472,26 +466,6 @@ pub(crate) fn change(word: &AtomicU64, from: u64, to: u64, conflicts: u64) {
 pub(crate) fn left(word: u64, bytes: u64) -> u64 {
     let left = word & !bytes;
     if bytes == BYTES || left & (BYTES | HISTORY | QUIET) == 0 { 0 } else { left }
-}
-
-/// Under the lock of the stripe, after an access was taken over: whatever conflicts with it comes before it, and nobody may make any more
-/// of that unseen. So it is quiet where it was made, and perhaps around that.
-#[inline(always)]
-fn calm(thread: &Thread, access: Access, address: usize) {
-    if has_foreigners(thread, Access::Write, address) {
-        return;
-    }
-    let set = |access: Access| {
-        let own = access.own(thread, address);
-        let known = own.load(Ordering::Relaxed);
-        if let Some(others) = make_way(thread, access, address, 0) {
-            own.store(known | becomes_quiet(access, known, others), Ordering::Relaxed);
-        }
-    };
-    set(Access::Read);
-    if access == Access::Write {
-        set(Access::Write);
-    }
 }
 
 /// Notes an access as recorded in the thread's own word.
