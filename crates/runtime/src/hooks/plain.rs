@@ -1,5 +1,5 @@
-//! The hooks for plain accesses of up to 8 bytes. An access that is covered by a record (`shadow.rs`) is found to be so in 20
-//! instructions that call nothing and save no register. One that is late where its word is quiet takes 25 more: programs with
+//! The hooks for plain accesses of up to 8 bytes. An access that is covered by a record (`shadow.rs`) is found to be so in some 20
+//! instructions that call nothing and save no register. One that is late where its word is quiet takes some 25 more: programs with
 //! short functions have as many of those. Everything else goes on in Rust, with the place it was called from.
 //!
 //! This file is compiled twice. As a part of the runtime it serves programs that were built for ThreadSanitizer. By itself,
