@@ -116,17 +116,6 @@ pub(crate) const LAYOUT: u32 = {
     (hash >> 33) as u32
 };
 
-/// What the program is about to access comes while the hook waits for its word. Loops over 8 bytes at a time mostly go where the processor
-/// expects them to, and are hurt more by an instruction than they are helped.
-macro_rules! prefetch {
-    (8) => {
-        ""
-    };
-    ($size:literal) => {
-        "prefetcht0 byte ptr [rdi]"
-    };
-}
-
 /// The same as [`shadow::access`], which says what is done here and why.
 macro_rules! accesses {
     ($($hook:ident $slow:literal: $size:literal in $plane:ident, $late:ident;)*) => {
@@ -138,7 +127,6 @@ macro_rules! accesses {
                     visibility!($hook),
                     concat!("mov rax, qword ptr [rip + ", thread!(), "@GOTTPOFF]"),
                     "movabs rdx, {mask}",
-                    prefetch!($size),
                     "mov rax, qword ptr fs:[rax]",
                     "and rdx, rdi",
                     "shr rdx",
