@@ -121,8 +121,8 @@ fn make_way(thread: &Thread, access: Access, address: usize, bytes: u64) -> Opti
             found |= there & QUIET;
             there = less;
         }
-        let is_over = there & HISTORY != 0 && has_met(thread, there);
-        found |= if is_over { there & !HISTORY } else { there };
+        let is_known = there & HISTORY != 0 && has_met(thread, there);
+        found |= if is_known { there & !HISTORY } else { there };
     }
     Some(found)
 }

@@ -16,7 +16,8 @@
 //! matters, only the start of one: a record would matter only to a conflicting access of another thread that is
 //! yet to come. So the thread notes it in its word, marked *late*, and goes on: one store. That nothing
 //! conflicts is seen by the word itself if it is *quiet* at these bytes, which others undo when they come; otherwise by the others'
-//! words. Quiet is told per quarter of a word: that others write one field says nothing about the next.
+//! words. Of reads, that is told per quarter of a word: that others write one field says nothing about the next. Of writes, it is all or
+//! nothing (`becomes_quiet` in `late.rs` says why).
 //!
 //! A conflicting access that finds the mark makes the record first, on behalf of the other thread, in those blocks that
 //! were open at the access and still are, if that thread has received nothing since; then it stands for the access
