@@ -27,7 +27,8 @@ pub fn overflow_left(thread: &mut Thread) {
     thread.depth = thread.depth.saturating_sub(1);
 }
 
-/// Enters a block, in a frame at `stack`; see [`Frame::place`]. The usual case calls nothing, so that nothing need be saved.
+/// Enters a block, in a frame at `stack`; see [`Frame::place`]. The usual case calls nothing before it returns, so that nothing need
+/// be saved.
 #[inline(always)]
 pub fn enter(block: u64, stack: usize, place: usize) {
     match thread::current() {
@@ -39,9 +40,10 @@ pub fn enter(block: u64, stack: usize, place: usize) {
 /// Whether all that there is to do is to remember the block.
 #[inline(always)]
 fn is_usual(thread: &Thread, block: u64, stack: usize) -> bool {
-    innermost(thread).is_some_and(|frame| frame.stack >= stack)
-        && thread.depth < FRAMES
-        && thread.has_another_period()
+    // There is a block around it, and room for one more.
+    thread.depth.wrapping_sub(1) < FRAMES - 1
+        // SAFETY: the first `depth` frames are there.
+        && unsafe { (*thread.frames.add(thread.depth - 1)).stack } >= stack
         && (thread.depth > 1 || thread.introduced != 0)
         && is_known_here(block)
 }
@@ -70,44 +72,48 @@ fn enter_slowly(block: u64, stack: usize, place: usize) {
 #[inline(always)]
 fn push(thread: &mut Thread, block: u64, stack: usize, place: usize) {
     let (depth, key) = (thread.depth, thread.key);
-    thread.new_period();
-    let entered = thread.key;
+    let Some(entered) = thread.next_key() else {
+        return enter_under_another_index(thread, block, stack, place, key);
+    };
+    thread.key = entered;
     let frame = Frame { block, stack, place, key, entered, bare_count: u64::from(thread.bare_count) };
-    // SAFETY: there is room for so many.
-    let room = unsafe { thread.frames.add(depth) };
     // In this order: another thread that looks at this one now finds the new period in no block yet (`act_for` in
     // `late.rs`); and a signal handler that came in between has used the room, perhaps when half of the frame was
     // written. It began a period of its own, which shows in the newest one; this block begins after that.
-    // SAFETY: as above; and the thread's own field, which a signal handler may have changed.
+    // SAFETY: there is room for so many; and the thread's own field, which a signal handler may have changed.
     unsafe {
-        room.write(frame);
+        thread.frames.add(depth).write(frame);
         compiler_fence(Ordering::SeqCst);
         thread.depth = depth + 1;
         compiler_fence(Ordering::SeqCst);
         if (&raw const thread.newest).read_volatile() != entered {
-            enter_again(thread, room, block, stack, place, key);
+            enter_again(thread, block, stack, place, key);
         }
     }
 }
 
-/// Enters a block after what a signal handler did meanwhile.
-///
-/// # Safety
-/// It is room for a frame of the thread's.
+/// Enters a block for which there was no number left.
 #[cold]
 #[inline(never)]
-unsafe fn enter_again(
-    thread: &mut Thread,
-    room: *mut Frame,
-    block: u64,
-    stack: usize,
-    place: usize,
-    key: u64,
-) {
+fn enter_under_another_index(thread: &mut Thread, block: u64, stack: usize, place: usize, key: u64) {
+    thread.use_up_index();
+    let frame =
+        Frame { block, stack, place, key, entered: thread.key, bare_count: u64::from(thread.bare_count) };
+    // SAFETY: there is room for so many.
+    unsafe { thread.frames.add(thread.depth).write_volatile(frame) };
+    compiler_fence(Ordering::SeqCst);
+    thread.depth += 1;
+}
+
+/// Enters the innermost block once more, after what a signal handler did meanwhile.
+#[cold]
+#[inline(never)]
+fn enter_again(thread: &mut Thread, block: u64, stack: usize, place: usize, key: u64) {
     thread.new_period();
-    let (entered, bare_count) = (thread.key, u64::from(thread.bare_count));
-    // SAFETY: as above.
-    unsafe { room.write_volatile(Frame { block, stack, place, key, entered, bare_count }) };
+    let frame =
+        Frame { block, stack, place, key, entered: thread.key, bare_count: u64::from(thread.bare_count) };
+    // SAFETY: there are so many.
+    unsafe { thread.frames.add(thread.depth - 1).write_volatile(frame) };
 }
 
 /// Functions that were announced once, by where they would be in a table without collisions.
@@ -182,35 +188,36 @@ pub fn jump(stack: usize) {
 #[inline(always)]
 pub fn leave(thread: &mut Thread) {
     let Some(frame) = innermost(thread) else { return overflow_left(thread) };
-    // If it was announced by another, so were those around it.
     // SAFETY: the thread's own field, which others write.
     let by_other = unsafe { (&raw const thread.announced_by_other).read_volatile() };
-    let announced = if frame.entered <= by_other { thread.depth } else { thread.announced };
-    if announced >= thread.depth && thread.bare_count > 0 && thread.busy == 0 {
-        return record_and_leave(thread, frame);
+    if frame.entered <= by_other || thread.announced >= thread.depth {
+        return leave_announced(thread, &frame);
     }
-    pop(thread, &frame, announced);
+    pop(thread, &frame);
 }
 
-#[cold]
+/// Leaves the innermost block, which was announced, and so were those around it, whoever did it.
 #[inline(never)]
-fn record_and_leave(thread: &mut Thread, frame: Frame) {
-    thread.busy = 1;
-    late::record_bare(thread);
-    thread.busy = 0;
-    pop(thread, &frame, thread.depth);
+fn leave_announced(thread: &mut Thread, frame: &Frame) {
+    if thread.bare_count > 0 && thread.busy == 0 {
+        thread.busy = 1;
+        late::record_bare(thread);
+        thread.busy = 0;
+    }
+    thread.announced = thread.depth - 1;
+    pop(thread, frame);
 }
 
-/// Takes a frame away, of so many that are announced.
 #[inline(always)]
-fn pop(thread: &mut Thread, frame: &Frame, announced: usize) {
+fn pop(thread: &mut Thread, frame: &Frame) {
     let depth = thread.depth - 1;
-    // Before and after, so that a signal handler in between finds the one or the other, and leaves nothing wrong behind.
-    thread.announced = announced.min(depth);
     compiler_fence(Ordering::SeqCst);
     thread.depth = depth;
     compiler_fence(Ordering::SeqCst);
-    thread.announced = thread.announced.min(depth);
+    // A signal handler may have announced it meanwhile.
+    if thread.announced > depth {
+        thread.announced = depth;
+    }
     thread.key = frame.key.max(thread.received);
     thread.bare_count = thread.bare_count.min(frame.bare_count as u32);
 }

@@ -109,7 +109,11 @@ pub(crate) fn come_behind_period(thread: &mut Thread, period: u64, by_record: bo
         if !is_marked(period) {
             return false;
         }
-        stream::record(thread, Kind::Behind, 0, told(period), place);
+        // It would be the first thing on record in blocks that are not announced, and may as well be the last one before them: whoever
+        // comes after something in them comes after this, and what comes before it does not come after anything in them.
+        thread.keep_others_out();
+        stream::record_in(thread, thread.announced_in_effect(), Kind::Behind, 0, told(period), place);
+        thread.let_others();
     }
     thread.behind.note(period);
     true
@@ -183,9 +187,10 @@ fn put_last(silent: &mut [usize], lock: usize) -> bool {
 /// Something is left out of the records in this period: a mark will be needed.
 #[inline]
 pub(crate) fn leave_out(thread: &mut Thread, place: usize) {
-    let count = thread.unmarked_count as usize;
-    let is_noted = count > 0 && thread.unmarked[count - 1] == thread.key;
-    if !is_noted && !is_marked_up_to(thread, thread.key) {
+    let (key, count) = (thread.key, thread.unmarked_count as usize);
+    let last = if count == 0 { thread.marked } else { thread.unmarked[count - 1] };
+    // Others have made no mark beyond that one; it would take long to look at what they have done.
+    if key > last || key < last && !is_marked_up_to(thread, key) {
         note_unmarked(thread);
     }
     thread.left_out_at = place;

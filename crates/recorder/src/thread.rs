@@ -30,7 +30,7 @@ use crate::{handover, planes, process, stream, sys};
 /// owner is the next thread of the same index.
 ///
 /// In lines of the cache: what every access changes, and nobody else looks at; what others look at and hardly ever changes; what
-/// they look at when they act on behalf of the thread; the rest.
+/// they look at when they act on behalf of the thread, in two; what they change then; the rest.
 #[repr(C, align(64))]
 pub struct Thread {
     /// Records of at least this key are of the current period of the current block.
@@ -87,21 +87,24 @@ pub struct Thread {
     pub announced_by_other: u64,
     /// The key of the period that began when the thread last received something.
     pub received: u64,
-    /// Held by the thread while it announces blocks or changes what it has yet to record, and by others who do that on its
-    /// behalf.
-    pub(crate) on_behalf: Spin,
-    /// How many periods in `unmarked`.
-    pub unmarked_count: u32,
     /// Up to which period there is a mark for everything.
     pub marked: u64,
-    /// The same, by the care of others.
-    pub marked_by_other: AtomicU64,
+    /// Where the thread did last what the last mark that is missing will stand for.
+    pub left_out_at: usize,
+    /// How many periods in `unmarked`.
+    pub unmarked_count: u32,
 
     /// Periods in which it gave locks back without a record and that have no mark yet, older ones first; no two with the same
     /// blocks open, but for the last.
     pub unmarked: [u64; UNMARKED],
-    /// Where the thread did last what the last of those marks will stand for.
-    pub left_out_at: usize,
+
+    /// Held by the thread while it announces blocks or changes what it has yet to record, and by others who do that on its
+    /// behalf.
+    pub(crate) on_behalf: Spin,
+    /// The same as `marked`, by the care of others: some of those in `unmarked`, or none that `marked` is not beyond.
+    pub marked_by_other: AtomicU64,
+    /// Nothing that the thread looks at in every block or lock is to be in the same line.
+    _room: [u64; 6],
 
     /// The locks that it took without a record; see `handover.rs`.
     pub silent: [usize; SILENT],
@@ -121,7 +124,8 @@ const _: () = {
     assert!(core::mem::offset_of!(Thread, birth) == 64);
     assert!(core::mem::offset_of!(Thread, newest) == 128);
     assert!(core::mem::offset_of!(Thread, unmarked) == 192);
-    assert!(core::mem::offset_of!(Thread, silent) == 256);
+    assert!(core::mem::offset_of!(Thread, on_behalf) == 256);
+    assert!(core::mem::offset_of!(Thread, silent) == 320);
 };
 
 /// A late access.
@@ -145,7 +149,7 @@ pub const BARE: usize = 8;
 /// How many locks a thread may hold silently.
 pub const SILENT: usize = 16;
 /// How many marks may be missing.
-pub const UNMARKED: usize = 7;
+pub const UNMARKED: usize = 8;
 /// How many places of accesses without a record are remembered.
 pub const RECENT: usize = 256;
 
@@ -440,22 +444,23 @@ impl Thread {
     /// Another period begins.
     #[inline(always)]
     pub fn new_period(&mut self) {
+        match self.next_key() {
+            Some(key) => self.key = key,
+            None => self.use_up_index(),
+        }
+    }
+
+    /// The first key of another period. Nothing if no numbers are left: then the index is used up.
+    #[inline(always)]
+    pub(crate) fn next_key(&mut self) -> Option<u64> {
         let mut before = STEP;
         // One instruction: a signal handler comes before or after it, and no number is given out twice.
         // SAFETY: the thread's own field.
         unsafe {
             asm!("xadd qword ptr [{}], {}", in(reg) &raw mut self.newest, inout(reg) before, options(nostack));
         }
-        self.key = before + STEP;
-        if self.key >> INDEX_SHIFT != before >> INDEX_SHIFT {
-            self.use_up_index();
-        }
-    }
-
-    /// Whether there are numbers of periods left.
-    #[inline(always)]
-    pub(crate) fn has_another_period(&self) -> bool {
-        (self.newest + STEP) >> INDEX_SHIFT == self.newest >> INDEX_SHIFT
+        let key = before + STEP;
+        (key >> INDEX_SHIFT == before >> INDEX_SHIFT).then_some(key)
     }
 
     /// The thread has received something from another: what it recorded before covers nothing any more.
@@ -474,7 +479,7 @@ impl Thread {
     /// is older than what the thread receives here.
     #[cold]
     #[inline(never)]
-    fn use_up_index(&mut self) {
+    pub(crate) fn use_up_index(&mut self) {
         let was_busy = core::mem::replace(&mut self.busy, 1);
         handover::mark(self);
         self.busy = was_busy;
