@@ -58,6 +58,8 @@ pub(crate) trait Live: Send {
     fn into_names(self: Box<Self>) -> Names;
     /// As [`Input::bytes_read`].
     fn bytes_read(&self) -> u64;
+    /// Whether the events are read about as fast as they are made.
+    fn keeps_up(&self) -> bool;
 }
 
 /// A trace being read.
@@ -111,6 +113,14 @@ impl Opened {
     /// Whether its events have been through a check of the discipline, and say which lock operations are re-entrant.
     pub(crate) fn is_checked(&self) -> bool {
         matches!(self, Opened::Running(_))
+    }
+
+    /// Whether it is waited for most of the time, and not read as fast as can be.
+    pub(crate) fn keeps_up(&self) -> bool {
+        match self {
+            Opened::Stored(_) => false,
+            Opened::Running(live) => live.keeps_up(),
+        }
     }
 
     /// See [`Input::bytes_read`].

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use xxhash_rust::xxh3::xxh3_64;
 use zstd::bulk::Compressor;
 
-use super::{BlockHeader, EVENTS, EVENTS_PER_BLOCK, LONGEST_NAME, Limits, file_header, seal};
+use super::{BLOCK_HEADER, BlockHeader, EVENTS, EVENTS_PER_BLOCK, LONGEST_NAME, Limits, file_header, seal};
 use crate::names::{Id, Table};
 use crate::{Event, Names, opcode};
 
@@ -178,6 +178,7 @@ impl<W: Write> Writer<W> {
         }
         let unpacked = &mut self.unpacked;
         unpacked.clear();
+        unpacked.resize(BEFORE, 0);
         for names in &mut self.names {
             put_number(unpacked, names.waiting);
             unpacked.append(&mut names.bytes);
@@ -187,29 +188,36 @@ impl<W: Write> Writer<W> {
         for column in [&self.threads, &self.targets, &self.sites] {
             put_column(unpacked, column);
         }
-        self.packed.clear();
-        match self.stored.checked_sub(unpacked.len() as u64) {
-            Some(left) => {
-                self.stored = left;
-                store(unpacked, &mut self.packed);
-            }
-            None => {
-                self.packed.reserve(zstd::zstd_safe::compress_bound(unpacked.len()));
-                self.compressor.compress_to_buffer(unpacked, &mut self.packed)?;
-            }
-        }
+        let length = unpacked.len() - BEFORE;
+        let is_stored = length as u64 <= self.stored;
+        let packed = if is_stored {
+            self.stored -= length as u64;
+            store(unpacked);
+            &unpacked[BLOCK_HEADER..]
+        } else {
+            self.packed.clear();
+            self.packed.reserve(zstd::zstd_safe::compress_bound(length));
+            self.compressor.compress_to_buffer(&unpacked[BEFORE..], &mut self.packed)?;
+            &self.packed[..]
+        };
         let header = BlockHeader {
             tag: EVENTS,
             number: self.blocks,
             events: self.codes.len() as u32,
             names,
-            packed: self.packed.len() as u32,
-            unpacked: unpacked.len() as u32,
+            packed: packed.len() as u32,
+            unpacked: length as u32,
             first: self.events,
-            checksum: xxh3_64(&self.packed),
+            checksum: xxh3_64(packed),
         };
-        self.sink.write_all(&header.to_bytes())?;
-        self.sink.write_all(&self.packed)?;
+        if is_stored {
+            // All of it at once: to write costs more by the call than by the byte.
+            unpacked[..BLOCK_HEADER].copy_from_slice(&header.to_bytes());
+            self.sink.write_all(unpacked)?;
+        } else {
+            self.sink.write_all(&header.to_bytes())?;
+            self.sink.write_all(packed)?;
+        }
         self.blocks = self.blocks.checked_add(1).ok_or_else(|| invalid("too many blocks".to_owned()))?;
         self.events += self.codes.len() as u64;
         self.codes.clear();
@@ -220,19 +228,29 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// A zstd frame (RFC 8878, 3.1.1) of bytes as they are, of which there is at least one: magic, a descriptor that says that the
-/// length follows in four bytes, the length, and raw blocks.
-fn store(bytes: &[u8], out: &mut Vec<u8>) {
+/// How many bytes stand before those of a block that is stored: its header, and the head of a zstd frame with that of its first block.
+const BEFORE: usize = BLOCK_HEADER + FRAME_HEAD + 3;
+const FRAME_HEAD: usize = 9;
+
+/// Makes bytes, of which there is at least one behind [`BEFORE`] others, a zstd frame (RFC 8878, 3.1.1) that has them as they are:
+/// magic, a descriptor that says that the length follows in four bytes, the length, and raw blocks.
+fn store(bytes: &mut Vec<u8>) {
     const LARGEST_BLOCK: usize = 1 << 17;
-    out.extend_from_slice(&[0x28, 0xb5, 0x2f, 0xfd, 0b1010_0000]);
-    out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
-    let mut blocks = bytes.chunks(LARGEST_BLOCK).peekable();
-    while let Some(block) = blocks.next() {
-        let is_last = u32::from(blocks.peek().is_none());
-        let [low, middle, high, _] = ((block.len() as u32) << 3 | is_last).to_le_bytes();
-        out.extend_from_slice(&[low, middle, high]);
-        out.extend_from_slice(block);
+    let length = bytes.len() - BEFORE;
+    let head = |start: usize| {
+        let size = LARGEST_BLOCK.min(length - start);
+        let is_last = u32::from(start + size == length);
+        let [low, middle, high, _] = ((size as u32) << 3 | is_last).to_le_bytes();
+        [low, middle, high]
+    };
+    // The last first, so that the others stay where they are. There is one only if blocks are small.
+    for start in (0..length).step_by(LARGEST_BLOCK).skip(1).rev() {
+        bytes.splice(BEFORE + start..BEFORE + start, head(start));
     }
+    let (frame, first) = bytes[BLOCK_HEADER..BEFORE].split_at_mut(FRAME_HEAD);
+    frame[..5].copy_from_slice(&[0x28, 0xb5, 0x2f, 0xfd, 0b1010_0000]);
+    frame[5..].copy_from_slice(&(length as u32).to_le_bytes());
+    first.copy_from_slice(&head(0));
 }
 
 /// Seven bits per byte, the lowest first; the high bit says that more follow.

@@ -171,10 +171,14 @@ impl Names {
     /// An object is at `base` from now on.
     pub(crate) fn object(&mut self, base: u64, what: u64) {
         let class = what as u32;
-        if !self.classes.contains_key(&class) {
-            self.read_on();
-        }
-        let Some(known) = self.classes.get_mut(&class) else { return };
+        let known = match self.classes.get_mut(&class) {
+            Some(known) => known,
+            None => {
+                self.read_on();
+                let Some(known) = self.classes.get_mut(&class) else { return };
+                known
+            }
+        };
         let number = if what >> 32 == 0 {
             known.objects += 1;
             known.objects
