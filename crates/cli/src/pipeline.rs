@@ -100,6 +100,8 @@ pub(crate) struct Slice<'a> {
 #[derive(Default)]
 struct Batch {
     events: Vec<Event>,
+    /// How many of them are consumed at once.
+    slice: usize,
     /// The figures of the trace after each slice of `events`.
     tallies: Vec<Tally>,
     first_variable: u32,
@@ -252,7 +254,7 @@ impl<F: FnMut(&Slice<'_>) -> ControlFlow<()>> Consumer<F> {
     /// Hands the events of a batch on, and tells whether more are wanted.
     fn take(&mut self, batch: &Batch) -> ControlFlow<()> {
         let mut objects = &batch.objects[..];
-        for (events, tally) in batch.events.chunks(SLICE).zip(&batch.tallies) {
+        for (events, tally) in batch.events.chunks(batch.slice).zip(&batch.tallies) {
             if self.until.interrupted() {
                 self.interrupted = true;
                 return ControlFlow::Break(());
@@ -348,9 +350,19 @@ impl<'a> Reader<'a> {
             filter.apply(&mut batch.events, input.names());
         }
         batch.tallies.clear();
-        batch
-            .tallies
-            .extend(batch.events.chunks(SLICE).map(|events| (self.count)(&mut self.counter, events)));
+        let counter = &mut self.counter;
+        match input.figures() {
+            // Ctrl-C ends the program first, and with it the pass.
+            Some(figures) if self.filter.is_none() => {
+                batch.slice = batch.events.len();
+                batch.tallies.push(counter.know(&batch.events, figures));
+            }
+            _ => {
+                batch.slice = SLICE;
+                let tallies = batch.events.chunks(SLICE).map(|events| (self.count)(counter, events));
+                batch.tallies.extend(tallies);
+            }
+        }
         batch.objects.clear();
         if reading.objects == Told::Yes {
             let (first_variable, new) = self.objects.new_variables(input.names());

@@ -135,49 +135,33 @@ pub(crate) fn learn(
 /// How often each kind of block was entered.
 #[derive(Default)]
 pub(crate) struct Entered {
-    /// Per label, one entry behind its index; the first counts whatever has no label.
+    /// Per label.
     labelled: Vec<u64>,
     /// Per site, for blocks without a label; the first entry is for those without a site as well.
     unlabelled: Vec<u64>,
 }
 
 impl Entered {
-    /// Counts the begins among these events. Which those are comes in no order that a branch predictor could learn: what is no begin
-    /// is counted where nobody looks.
+    /// Counts the begins among these events.
     pub(crate) fn count(&mut self, events: &[Event]) {
-        let entry = |event: &Event| match event.op {
-            // No label is the largest id there is; it becomes 0.
-            Op::Begin(region) => region.0.wrapping_add(1) as usize,
-            _ => 0,
-        };
-        let labels = events.iter().map(entry).max().map_or(0, |most| most + 1);
-        if labels > self.labelled.len() {
-            self.labelled.resize(labels, 0);
-        }
-        let mut unlabelled = 0_u64;
         for event in events {
-            self.labelled[entry(event)] += 1;
-            unlabelled += u64::from(event.op == Op::Begin(RegionId::NONE));
-        }
-        if unlabelled > 0 {
-            self.count_unlabelled(events);
-        }
-    }
-
-    fn count_unlabelled(&mut self, events: &[Event]) {
-        for event in events.iter().filter(|event| event.op == Op::Begin(RegionId::NONE)) {
-            let index = event.site.0.wrapping_add(1) as usize;
-            if index >= self.unlabelled.len() {
-                self.unlabelled.resize(index + 1, 0);
+            let Op::Begin(region) = event.op else { continue };
+            let (table, index) = match (region, event.site) {
+                (RegionId::NONE, SiteId::NONE) => (&mut self.unlabelled, 0),
+                (RegionId::NONE, site) => (&mut self.unlabelled, site.index() + 1),
+                (region, _) => (&mut self.labelled, region.index()),
+            };
+            if index >= table.len() {
+                table.resize(index + 1, 0);
             }
-            self.unlabelled[index] += 1;
+            table[index] += 1;
         }
     }
 
     /// The counts by the blocks' names.
     pub(crate) fn by_name(&self, names: &Names) -> BTreeMap<String, u64> {
         let mut by_name = BTreeMap::new();
-        let labelled = self.labelled.iter().skip(1).zip(0..).map(|(n, i)| (RegionId(i), SiteId::NONE, *n));
+        let labelled = self.labelled.iter().zip(0..).map(|(n, i)| (RegionId(i), SiteId::NONE, *n));
         let unlabelled = self.unlabelled.iter().enumerate().map(|(i, n)| {
             let site = i.checked_sub(1).map_or(SiteId::NONE, |site| SiteId(site as u32));
             (RegionId::NONE, site, *n)

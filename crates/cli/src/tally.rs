@@ -2,6 +2,7 @@
 //! much a verdict speaks of. Cost: one table lookup per event, and no jump that depends on what the event is: those come in no
 //! order that a branch predictor could learn.
 
+use atomvet_trace::wellformed::Figures;
 use atomvet_trace::{Event, Op};
 
 /// The figures of one trace, or of its first events.
@@ -33,26 +34,44 @@ impl Counter {
     pub(crate) fn count(&mut self, events: &[Event]) -> Tally {
         let Counter { tally: so_far, depths } = self;
         let mut tally = Tally { events: so_far.events + events.len() as u64, ..*so_far };
-        let threads = events.iter().map(|event| event.thread.index() + 1).max().unwrap_or(0);
-        if threads > depths.len() {
-            depths.resize(threads, 0);
-        }
+        // The thread at hand; its depth is put back when another one comes.
+        let (mut current, mut depth) = (usize::MAX, 0_u32);
         for event in events {
-            let known = &mut depths[event.thread.index()];
+            let thread = event.thread.index();
+            if thread != current {
+                if let Some(known) = depths.get_mut(current) {
+                    *known = depth;
+                }
+                if thread >= depths.len() {
+                    depths.resize(thread + 1, 0);
+                }
+                (current, depth) = (thread, depths[thread]);
+            }
             let is_event = !matches!(event.op, Op::Skip);
             let begins = matches!(event.op, Op::Begin(_));
             let ends = matches!(event.op, Op::End);
-            tally.threads += u64::from(is_event & (*known == 0));
-            let depth = (*known).max(u32::from(is_event));
+            tally.threads += u64::from(is_event & (depth == 0));
+            depth = depth.max(u32::from(is_event));
             let is_outside = depth == 1;
             tally.blocks += u64::from(begins);
             tally.outermost_blocks += u64::from(begins & is_outside);
             tally.unary += u64::from(is_event & !begins & !ends & is_outside);
             // Behind the discipline check an end always has a begin.
-            *known = depth + u32::from(begins) - u32::from(ends & !is_outside);
+            depth = depth + u32::from(begins) - u32::from(ends & !is_outside);
+        }
+        if let Some(known) = depths.get_mut(current) {
+            *known = depth;
         }
         *so_far = tally;
         tally
+    }
+
+    /// Takes over what others have counted, the next events included.
+    pub(crate) fn know(&mut self, events: &[Event], figures: Figures) -> Tally {
+        let Figures { blocks, outermost_blocks, unary, threads } = figures;
+        let events = self.tally.events + events.len() as u64;
+        self.tally = Tally { events, blocks, outermost_blocks, unary, threads };
+        self.tally
     }
 
     /// Only numbers the next events, where an earlier pass has counted them.

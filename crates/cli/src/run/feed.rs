@@ -16,7 +16,7 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use atomvet_trace::binary::Writer;
-use atomvet_trace::wellformed::{Discipline, Wellformed};
+use atomvet_trace::wellformed::{Discipline, Figures, Wellformed};
 use atomvet_trace::{Error, ErrorKind, Event, EventId, Names, Op, Place};
 
 use atomvet_ring::CAPACITY;
@@ -265,6 +265,10 @@ impl Live for Feed {
 
     fn into_names(mut self: Box<Self>) -> Names {
         std::mem::take(&mut self.translator.names)
+    }
+
+    fn figures(&self) -> Figures {
+        self.wellformed.figures
     }
 
     fn keeps_up(&self) -> bool {
