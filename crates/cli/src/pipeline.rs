@@ -352,7 +352,7 @@ impl<'a> Reader<'a> {
         batch.tallies.clear();
         let counter = &mut self.counter;
         match input.figures() {
-            // Ctrl-C ends the program first, and with it the pass.
+            // Ctrl-C is the program's concern while it runs: there is no need for small slices.
             Some(figures) if self.filter.is_none() => {
                 batch.slice = batch.events.len();
                 batch.tallies.push(counter.know(&batch.events, figures));

@@ -32,7 +32,7 @@ use crate::spool::Live;
 const RECORDS: u64 = 1 << 10;
 const EVENTS: usize = 1 << 13;
 
-/// After so many events, and whenever there are twice as many, code and memory are given back that were needed at the start only: to
+/// After so many events, and whenever there are four times as many, code and memory are given back that were needed at the start only: to
 /// resolve the first symbols takes more than all that comes after.
 const FIRST_SHRINK: u64 = 1 << 14;
 
@@ -187,7 +187,7 @@ impl Feed {
         }
         self.events += block.len() as u64;
         if self.events >= self.shrink_at {
-            self.shrink_at = 2 * self.events;
+            self.shrink_at = 4 * self.events;
             footprint::shrink();
         }
         if let Some(copy) = &mut self.copy {
