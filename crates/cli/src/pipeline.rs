@@ -387,3 +387,76 @@ impl<'a> Reader<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use atomvet_trace::wellformed::Figures;
+    use atomvet_trace::{Op, RegionId, SiteId};
+
+    use super::*;
+    use crate::spool::{Live, temporary};
+
+    /// A program that enters a block in each of its batches, of which so many are read in time.
+    struct Program {
+        names: Names,
+        wellformed: Wellformed,
+        made: usize,
+        in_time: usize,
+    }
+
+    const BATCHES: usize = 20;
+    const IN_A_BATCH: usize = 3000;
+
+    impl Live for Program {
+        fn next_block(&mut self, block: &mut Vec<Event>) -> Result<bool, Error> {
+            let thread = self.names.threads.intern("main");
+            let event = |op| Event { thread, op, site: SiteId::NONE };
+            block.clear();
+            block.extend([Op::Begin(RegionId::NONE), Op::End].map(event));
+            block.resize_with(IN_A_BATCH, || event(Op::Local));
+            self.wellformed.check(EventId(0), block, &self.names).expect("nothing is wrong with it");
+            self.made += 1;
+            Ok(self.made <= BATCHES)
+        }
+
+        fn names(&self) -> &Names {
+            &self.names
+        }
+
+        fn into_names(self: Box<Self>) -> Names {
+            self.names
+        }
+
+        fn bytes_read(&self) -> u64 {
+            0
+        }
+
+        fn figures(&self) -> Figures {
+            self.wellformed.figures
+        }
+
+        fn keeps_up(&self) -> bool {
+            self.made < self.in_time
+        }
+    }
+
+    #[test]
+    fn a_program_is_read_whole_whoever_reads_it() {
+        for in_time in [0, 1, BATCHES / 2, BATCHES, usize::MAX] {
+            let program =
+                Program { names: Names::default(), wellformed: Wellformed::default(), made: 0, in_time };
+            let (_, copy) = temporary().expect("a temporary file");
+            let mut source = Source::running("program", Box::new(program), copy);
+            let mut next = 0;
+            let pass = run(&mut source, Reading::default(), |slice| {
+                assert_eq!(slice.first.0, next);
+                next += slice.events.len() as u64;
+                ControlFlow::Continue(())
+            });
+            let Tally { events, blocks, outermost_blocks, unary, threads } = pass.expect("it is read").tally;
+            let (all, batches) = ((BATCHES * IN_A_BATCH) as u64, BATCHES as u64);
+            assert_eq!((next, events), (all, all));
+            assert_eq!([blocks, outermost_blocks, unary, threads], [batches, batches, all - 2 * batches, 1]);
+        }
+    }
+}

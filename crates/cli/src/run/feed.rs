@@ -32,8 +32,8 @@ use crate::spool::Live;
 const RECORDS: u64 = 1 << 10;
 const EVENTS: usize = 1 << 13;
 
-/// After so many events, and whenever there are four times as many, code and memory are given back that were needed at the start only: to
-/// resolve the first symbols takes more than all that comes after.
+/// After so many events, and whenever there are four times as many, code and memory are given back that were needed at the start
+/// only: to resolve the first symbols takes more than all that comes after.
 const FIRST_SHRINK: u64 = 1 << 14;
 
 /// Events in a block of the copy: few, since somebody waits for the memory that the program and this process need.

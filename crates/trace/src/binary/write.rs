@@ -20,8 +20,8 @@ pub struct Writer<W> {
     compressor: Compressor<'static>,
     /// How many more bytes may be put into blocks as they are.
     stored: u64,
-    /// How many events wait for their block to be full, and the columns of a full one. Those are never emptied: to fill them
-    /// with zeros for each block takes as long as to write a tenth of it.
+    /// How many events wait for their block to be full, and the columns of a full one. Those are as long all the time, so that
+    /// they are not filled with zeros for each block.
     waiting: usize,
     codes: Vec<u8>,
     threads: Vec<u32>,
