@@ -22,6 +22,8 @@ pub(crate) struct History {
     words: usize,
     budget: usize,
     least_budget: usize,
+    /// What [`History::compact`] works with, per thread. Kept for its memory.
+    ranks: Vec<Vec<Time>>,
     /// Times given out and left behind: the subregions of the RegionTrack paper.
     pub(crate) subregions: u64,
     /// How often `compact` ran.
@@ -66,6 +68,7 @@ impl History {
             words: 0,
             budget: words,
             least_budget: words,
+            ranks: Vec::new(),
             subregions: 0,
             compactions: 0,
         }
@@ -179,7 +182,12 @@ impl History {
     pub(crate) fn compact(&mut self, walk: usize, mut visit: impl FnMut(&mut dyn FnMut(usize, &mut Time))) {
         // rank[t][n]: first whether time n of t is named; then how many named times are <= n, which
         // is n's new number if it is named, and otherwise keeps every comparison with named ones.
-        let mut rank: Vec<Vec<Time>> = self.threads.iter().map(|t| vec![0; t.row_of.len()]).collect();
+        let mut rank = std::mem::take(&mut self.ranks);
+        rank.resize_with(self.threads.len(), Vec::new);
+        for (ranks, thread) in rank.iter_mut().zip(&self.threads) {
+            ranks.clear();
+            ranks.resize(thread.row_of.len(), 0);
+        }
         visit(&mut |thread, time| rank[thread][*time as usize] = 1);
         for ranks in &mut rank {
             ranks[0] = 0;
@@ -191,9 +199,16 @@ impl History {
             }
         }
         visit(&mut |thread, time| *time = rank[thread][*time as usize]);
+        // As much room as all threads together need again soon. To give it back and take it again each time would be most of
+        // the work.
+        let room = self.least_budget / self.threads.len().max(1);
         for (thread, ranks) in self.threads.iter_mut().zip(&rank) {
             thread.keep(self.width, ranks, &rank);
+            thread.rows.shrink_to(room.max(2 * thread.rows.len()));
+            thread.row_of.shrink_to(room.max(2 * thread.row_of.len()));
         }
+        rank.iter_mut().for_each(|ranks| ranks.shrink_to(room));
+        self.ranks = rank;
         self.words = self.threads.iter().map(|t| t.rows.len() + t.row_of.len()).sum();
         self.budget = self.least_budget.max(2 * self.words + walk);
         self.compactions += 1;
@@ -203,8 +218,8 @@ impl History {
 impl Thread {
     /// Keeps the times at which `ranks` steps up, and the rows they need, in place.
     fn keep(&mut self, width: usize, ranks: &[Time], all: &[Vec<Time>]) {
-        let mut row_of = vec![0];
-        let (mut kept, mut last_row) = (0, None);
+        let (mut times, mut kept, mut last_row) = (1, 0, None);
+        self.row_of[0] = 0;
         for time in 1..ranks.len() {
             if ranks[time] == ranks[time - 1] {
                 continue;
@@ -220,11 +235,11 @@ impl Thread {
                 }
                 kept += 1;
             }
-            row_of.push((kept - 1) as u32);
+            self.row_of[times] = (kept - 1) as u32;
+            times += 1;
         }
         self.rows.truncate(kept * width);
-        self.rows.shrink_to(2 * self.rows.len());
-        self.row_of = row_of;
+        self.row_of.truncate(times);
     }
 }
 

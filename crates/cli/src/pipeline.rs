@@ -9,9 +9,12 @@
 //! The wall time of a pass is the larger of reading and checking, not their sum, and nothing is
 //! allocated per block. Ctrl-C ends a pass after the slice at hand, however much was read ahead;
 //! what the pass tells is then about the slices that were consumed.
+//!
+//! A program that runs is waited for most of the time. As long as one thread keeps up with it, this one does both: two would wake
+//! each other up for every block, and move it from one core's cache to the other's.
 
 use std::ops::ControlFlow;
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{channel, sync_channel};
 
 use atomvet_check::Analysis;
 use atomvet_trace::objects::Objects;
@@ -21,7 +24,7 @@ use atomvet_trace::{Error, ErrorKind, Event, EventId, Format, Names, VarId};
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::spec::{Filter, Spec};
-use crate::spool::Source;
+use crate::spool::{Opened, Source};
 use crate::tally::{Counter, Tally};
 
 /// How to read.
@@ -97,6 +100,8 @@ pub(crate) struct Slice<'a> {
 #[derive(Default)]
 struct Batch {
     events: Vec<Event>,
+    /// How many of them are consumed at once.
+    slice: usize,
     /// The figures of the trace after each slice of `events`.
     tallies: Vec<Tally>,
     first_variable: u32,
@@ -186,123 +191,272 @@ fn run_knowing(
     source: &mut Source,
     reading: Reading<'_>,
     known: Option<Names>,
-    mut consume: impl FnMut(&Slice<'_>) -> ControlFlow<()>,
+    consume: impl FnMut(&Slice<'_>) -> ControlFlow<()>,
+) -> Result<Pass, Error> {
+    let mut reader = Reader::open(source, reading, known)?;
+    let mut consumer =
+        Consumer { consume, until: reading.until, consumed: Tally::default(), interrupted: false };
+    let mut batch = Batch::default();
+    let is_over = loop {
+        if !reader.input.keeps_up() {
+            break false;
+        }
+        if !reader.next(&mut batch)? || consumer.take(&batch).is_break() {
+            break true;
+        }
+    };
+    let mut pass = if is_over { reader.finish() } else { run_apart(reader, &mut consumer)? };
+    pass.tally = consumer.consumed;
+    if consumer.interrupted {
+        pass.partial = Some(Partial::Interrupted);
+    }
+    Ok(pass)
+}
+
+/// Goes on with a reader on a thread of its own.
+fn run_apart<F: FnMut(&Slice<'_>) -> ControlFlow<()>>(
+    mut reader: Reader<'_>,
+    consumer: &mut Consumer<F>,
 ) -> Result<Pass, Error> {
     let (full_sender, full) = sync_channel::<Batch>(WAITING);
     let (empty, empty_receiver) = channel::<Batch>();
     std::thread::scope(|scope| {
-        let reader = scope.spawn(move || read(source, reading, known, &full_sender, &empty_receiver));
-        let mut consumed = Tally::default();
-        let mut interrupted = false;
-        'batches: for batch in full {
-            let mut objects = &batch.objects[..];
-            for (events, tally) in batch.events.chunks(SLICE).zip(&batch.tallies) {
-                if reading.until.interrupted() {
-                    interrupted = true;
-                    break 'batches;
+        let reader = scope.spawn(move || {
+            loop {
+                let mut batch = empty_receiver.try_recv().unwrap_or_default();
+                if !reader.next(&mut batch)? || full_sender.send(batch).is_err() {
+                    return Ok(reader.finish());
                 }
-                let first = EventId(consumed.events);
-                let slice = Slice { first, events, first_variable: VarId(batch.first_variable), objects };
-                let enough = consume(&slice).is_break();
-                consumed = *tally;
-                objects = &[];
-                if enough {
-                    break 'batches;
-                }
+            }
+        });
+        for batch in full {
+            if consumer.take(&batch).is_break() {
+                break;
             }
             // The reader may have ended already.
             let _ = empty.send(batch);
         }
-        let mut pass = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        pass.tally = consumed;
-        if interrupted {
-            pass.partial = Some(Partial::Interrupted);
-        }
-        Ok(pass)
+        reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 
-fn read(
-    source: &mut Source,
-    reading: Reading<'_>,
-    known: Option<Names>,
-    full: &SyncSender<Batch>,
-    empty: &Receiver<Batch>,
-) -> Result<Pass, Error> {
-    let mut progress = Progress::new(&source.given, source.length());
-    let mut input = source.open()?;
-    let count = if known.is_some() { Counter::number } else { Counter::count };
-    if let Some(names) = known {
-        input.know(names);
+/// Hands events on, and knows how far they were.
+struct Consumer<F> {
+    consume: F,
+    until: Until,
+    /// The figures of what was consumed.
+    consumed: Tally,
+    /// Ctrl-C has ended it.
+    interrupted: bool,
+}
+
+impl<F: FnMut(&Slice<'_>) -> ControlFlow<()>> Consumer<F> {
+    /// Hands the events of a batch on, and tells whether more are wanted.
+    fn take(&mut self, batch: &Batch) -> ControlFlow<()> {
+        let mut objects = &batch.objects[..];
+        for (events, tally) in batch.events.chunks(batch.slice).zip(&batch.tallies) {
+            if self.until.interrupted() {
+                self.interrupted = true;
+                return ControlFlow::Break(());
+            }
+            let first = EventId(self.consumed.events);
+            let slice = Slice { first, events, first_variable: VarId(batch.first_variable), objects };
+            let enough = (self.consume)(&slice);
+            self.consumed = *tally;
+            objects = &[];
+            enough?;
+        }
+        ControlFlow::Continue(())
     }
-    let mut wellformed = Wellformed::new(reading.discipline);
-    let mut filter = reading.spec.map(Filter::new);
-    let mut counter = Counter::default();
-    let mut objects = Objects::default();
-    let mut partial = None;
-    loop {
-        let first = EventId(counter.tally.events);
+}
+
+/// A trace on its way to the checkers.
+struct Reader<'a> {
+    source: &'a mut Source,
+    reading: Reading<'a>,
+    input: Opened,
+    /// [`Counter::count`], or [`Counter::number`] where an earlier pass has counted.
+    count: fn(&mut Counter, &[Event]) -> Tally,
+    wellformed: Wellformed,
+    filter: Option<Filter<'a>>,
+    counter: Counter,
+    objects: Objects,
+    progress: Progress,
+    partial: Option<Partial>,
+}
+
+impl<'a> Reader<'a> {
+    fn open(source: &'a mut Source, reading: Reading<'a>, known: Option<Names>) -> Result<Self, Error> {
+        let progress = Progress::new(&source.given, source.length());
+        let mut input = source.open()?;
+        let count = if known.is_some() { Counter::number } else { Counter::count };
+        if let Some(names) = known {
+            input.know(names);
+        }
+        Ok(Reader {
+            source,
+            reading,
+            input,
+            count,
+            wellformed: Wellformed::new(reading.discipline),
+            filter: reading.spec.map(Filter::new),
+            counter: Counter::default(),
+            objects: Objects::default(),
+            progress,
+            partial: None,
+        })
+    }
+
+    /// Reads the next events; false if there are no more to be read.
+    fn next(&mut self, batch: &mut Batch) -> Result<bool, Error> {
+        let Reader { source, reading, input, .. } = self;
+        let first = EventId(self.counter.tally.events);
         let left = match reading.until {
             Until::End => u64::MAX,
             Until::Event(end, _) => end.0.saturating_sub(first.0),
         };
         if left == 0 {
-            break;
+            return Ok(false);
         }
-        if reading.until.interrupted() {
-            partial = Some(Partial::Interrupted);
-            break;
-        }
-        let mut batch = empty.try_recv().unwrap_or_default();
-        match input.next_block(&mut batch.events) {
-            Ok(true) => {}
-            Ok(false) => break,
-            Err(_) if reading.until.interrupted() => {
-                partial = Some(Partial::Interrupted);
-                break;
+        // A block of names only has no events: they are told with the next ones.
+        batch.events.clear();
+        while batch.events.is_empty() {
+            if reading.until.interrupted() {
+                self.partial = Some(Partial::Interrupted);
+                return Ok(false);
             }
-            Err(error) if error.kind == ErrorKind::Truncated && reading.discipline == Discipline::Lenient => {
-                partial = Some(Partial::CutOff(error.problem));
-                break;
+            match input.next_block(&mut batch.events) {
+                Ok(true) => {}
+                Ok(false) => return Ok(false),
+                Err(_) if reading.until.interrupted() => {
+                    self.partial = Some(Partial::Interrupted);
+                    return Ok(false);
+                }
+                Err(error)
+                    if error.kind == ErrorKind::Truncated && reading.discipline == Discipline::Lenient =>
+                {
+                    self.partial = Some(Partial::CutOff(error.problem));
+                    return Ok(false);
+                }
+                Err(error) => return Err(error),
             }
-            Err(error) => return Err(error),
         }
         batch.events.truncate(usize::try_from(left).unwrap_or(usize::MAX));
-        if batch.events.is_empty() {
-            // A block of names only: they are told with the next events.
-            continue;
-        }
         if !input.is_checked() {
-            (wellformed.check(first, &mut batch.events, input.names()))
+            (self.wellformed.check(first, &mut batch.events, input.names()))
                 .map_err(|broken| source.broken(input.place(broken.index), broken))?;
         }
-        if let Some(filter) = &mut filter {
+        if let Some(filter) = &mut self.filter {
             filter.apply(&mut batch.events, input.names());
         }
         batch.tallies.clear();
-        batch.tallies.extend(batch.events.chunks(SLICE).map(|events| count(&mut counter, events)));
+        let counter = &mut self.counter;
+        match input.figures() {
+            // Ctrl-C is the program's concern while it runs: there is no need for small slices.
+            Some(figures) if self.filter.is_none() => {
+                batch.slice = batch.events.len();
+                batch.tallies.push(counter.know(&batch.events, figures));
+            }
+            _ => {
+                batch.slice = SLICE;
+                let tallies = batch.events.chunks(SLICE).map(|events| (self.count)(counter, events));
+                batch.tallies.extend(tallies);
+            }
+        }
         batch.objects.clear();
         if reading.objects == Told::Yes {
-            let (first_variable, new) = objects.new_variables(input.names());
+            let (first_variable, new) = self.objects.new_variables(input.names());
             batch.first_variable = first_variable.0;
             batch.objects.extend_from_slice(new);
         }
-        progress.at(input.bytes_read(), counter.tally.events);
-        if full.send(batch).is_err() {
-            break;
+        self.progress.at(input.bytes_read(), self.counter.tally.events);
+        Ok(true)
+    }
+
+    /// What was read.
+    fn finish(self) -> Pass {
+        let Reader { wellformed, filter, input, .. } = self;
+        Pass {
+            format: input.format(),
+            names: input.into_names(),
+            tally: self.counter.tally,
+            repairs: Repairs { total: wellformed.repairs, kinds: wellformed.repairs_by_kind().collect() },
+            ignored_accesses: filter.as_ref().map_or(0, |filter| filter.ignored_accesses),
+            used: filter.map(Filter::used).unwrap_or_default(),
+            partial: self.partial,
         }
     }
-    let repairs = Repairs { total: wellformed.repairs, kinds: wellformed.repairs_by_kind().collect() };
-    let ignored_accesses = filter.as_ref().map_or(0, |filter| filter.ignored_accesses);
-    let used = filter.map(Filter::used).unwrap_or_default();
-    let tally = counter.tally;
-    Ok(Pass {
-        format: input.format(),
-        names: input.into_names(),
-        tally,
-        repairs,
-        used,
-        ignored_accesses,
-        partial,
-    })
+}
+
+#[cfg(test)]
+mod tests {
+    use atomvet_trace::wellformed::Figures;
+    use atomvet_trace::{Op, RegionId, SiteId};
+
+    use super::*;
+    use crate::spool::{Live, temporary};
+
+    /// A program that enters a block in each of its batches, of which so many are read in time.
+    struct Program {
+        names: Names,
+        wellformed: Wellformed,
+        made: usize,
+        in_time: usize,
+    }
+
+    const BATCHES: usize = 20;
+    const IN_A_BATCH: usize = 3000;
+
+    impl Live for Program {
+        fn next_block(&mut self, block: &mut Vec<Event>) -> Result<bool, Error> {
+            let thread = self.names.threads.intern("main");
+            let event = |op| Event { thread, op, site: SiteId::NONE };
+            block.clear();
+            block.extend([Op::Begin(RegionId::NONE), Op::End].map(event));
+            block.resize_with(IN_A_BATCH, || event(Op::Local));
+            self.wellformed.check(EventId(0), block, &self.names).expect("nothing is wrong with it");
+            self.made += 1;
+            Ok(self.made <= BATCHES)
+        }
+
+        fn names(&self) -> &Names {
+            &self.names
+        }
+
+        fn into_names(self: Box<Self>) -> Names {
+            self.names
+        }
+
+        fn bytes_read(&self) -> u64 {
+            0
+        }
+
+        fn figures(&self) -> Figures {
+            self.wellformed.figures
+        }
+
+        fn keeps_up(&self) -> bool {
+            self.made < self.in_time
+        }
+    }
+
+    #[test]
+    fn a_program_is_read_whole_whoever_reads_it() {
+        for in_time in [0, 1, BATCHES / 2, BATCHES, usize::MAX] {
+            let program =
+                Program { names: Names::default(), wellformed: Wellformed::default(), made: 0, in_time };
+            let (_, copy) = temporary().expect("a temporary file");
+            let mut source = Source::running("program", Box::new(program), copy);
+            let mut next = 0;
+            let pass = run(&mut source, Reading::default(), |slice| {
+                assert_eq!(slice.first.0, next);
+                next += slice.events.len() as u64;
+                ControlFlow::Continue(())
+            });
+            let Tally { events, blocks, outermost_blocks, unary, threads } = pass.expect("it is read").tally;
+            let (all, batches) = ((BATCHES * IN_A_BATCH) as u64, BATCHES as u64);
+            assert_eq!((next, events), (all, all));
+            assert_eq!([blocks, outermost_blocks, unary, threads], [batches, batches, all - 2 * batches, 1]);
+        }
+    }
 }

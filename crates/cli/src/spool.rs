@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use atomvet_trace::wellformed::Broken;
+use atomvet_trace::wellformed::{Broken, Figures};
 use atomvet_trace::{Error, ErrorKind, Event, Format, Input, Names, Place};
 
 use crate::interrupt;
@@ -58,6 +58,10 @@ pub(crate) trait Live: Send {
     fn into_names(self: Box<Self>) -> Names;
     /// As [`Input::bytes_read`].
     fn bytes_read(&self) -> u64;
+    /// What the events consist of that were read so far.
+    fn figures(&self) -> Figures;
+    /// Whether the events are read about as fast as they are made.
+    fn keeps_up(&self) -> bool;
 }
 
 /// A trace being read.
@@ -111,6 +115,22 @@ impl Opened {
     /// Whether its events have been through a check of the discipline, and say which lock operations are re-entrant.
     pub(crate) fn is_checked(&self) -> bool {
         matches!(self, Opened::Running(_))
+    }
+
+    /// What the events consist of that were read so far, if that is known anyway.
+    pub(crate) fn figures(&self) -> Option<Figures> {
+        match self {
+            Opened::Stored(_) => None,
+            Opened::Running(live) => Some(live.figures()),
+        }
+    }
+
+    /// Whether it is waited for most of the time, and not read as fast as can be.
+    pub(crate) fn keeps_up(&self) -> bool {
+        match self {
+            Opened::Stored(_) => false,
+            Opened::Running(live) => live.keeps_up(),
+        }
     }
 
     /// See [`Input::bytes_read`].

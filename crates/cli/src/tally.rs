@@ -2,6 +2,7 @@
 //! much a verdict speaks of. Cost: one table lookup per event, and no jump that depends on what the event is: those come in no
 //! order that a branch predictor could learn.
 
+use atomvet_trace::wellformed::Figures;
 use atomvet_trace::{Event, Op};
 
 /// The figures of one trace, or of its first events.
@@ -63,6 +64,14 @@ impl Counter {
         }
         *so_far = tally;
         tally
+    }
+
+    /// Takes over what others have counted, the next events included.
+    pub(crate) fn know(&mut self, events: &[Event], figures: Figures) -> Tally {
+        let Figures { blocks, outermost_blocks, unary, threads } = figures;
+        let events = self.tally.events + events.len() as u64;
+        self.tally = Tally { events, blocks, outermost_blocks, unary, threads };
+        self.tally
     }
 
     /// Only numbers the next events, where an earlier pass has counted them.

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use atomvet_check::verify::Verifier;
 use atomvet_check::witness::{Explanation, Replay, Request, Witness};
 use atomvet_check::{Blame, Block, Finding, Info};
-use atomvet_trace::{Error, ErrorKind, Event, EventId, LockId, Mode, Op, Place};
+use atomvet_trace::{Error, ErrorKind, Event, EventId, LockId, Mode, Op, Place, SiteId, ThreadId};
 
 use crate::aside::{Aside, Known};
 use crate::examine::{Before, Judgement, Options, Scene, Verdict, Verify, Wanted};
@@ -182,7 +182,7 @@ struct Stage {
 }
 
 /// The outermost block of a thread.
-#[derive(Default, Clone)]
+#[derive(Clone)]
 struct Open {
     outermost: Option<Block>,
     /// How many blocks are open.
@@ -191,15 +191,23 @@ struct Open {
     number: u64,
     /// The locks that the thread alone holds, in the order in which it took them.
     held: Vec<LockId>,
-    /// Its last events, in a ring, where event `n` of the block has the place `n % ROOM`; the begin is event 0.
-    last: [Option<(EventId, Event)>; ROOM],
+    /// Its last events, in a ring, where event `n` of the block has the place `n % ROOM`; the begin is event 0. Of those that the
+    /// block has not had, there is anything.
+    last: [(EventId, Event); ROOM],
+}
+
+impl Default for Open {
+    fn default() -> Self {
+        let nothing = Event { thread: ThreadId(0), op: Op::Skip, site: SiteId::NONE };
+        Open { outermost: None, depth: 0, number: 0, held: Vec::new(), last: [(EventId(0), nothing); ROOM] }
+    }
 }
 
 impl Open {
     /// What came before the event at hand.
     fn before(&self, told: usize) -> Before {
         let known = self.number.saturating_sub(1).min(if told < MOST_TOLD { LAST as u64 } else { 0 });
-        let last = (self.number - known..self.number).filter_map(|n| self.last[n as usize % ROOM]);
+        let last = (self.number - known..self.number).map(|n| self.last[n as usize % ROOM]);
         Before { number: self.number, last: last.collect(), locks: self.held.clone() }
     }
 }
@@ -243,13 +251,13 @@ impl Stage {
                 Op::Release(lock, Mode::Exclusive) => open.held.retain(|held| *held != lock),
                 _ => {}
             }
-            if open.outermost.is_some() && !matches!(event.op, Op::Skip) {
-                open.last[open.number as usize % ROOM] = Some((at, event));
-                open.number += 1;
-            }
-            open.depth = open.depth.saturating_sub(u32::from(matches!(event.op, Op::End)));
-            if open.depth == 0 {
-                (open.outermost, open.number) = (None, 0);
+            if open.depth > 0 {
+                open.last[open.number as usize % ROOM] = (at, event);
+                open.number += u64::from(!matches!(event.op, Op::Skip));
+                open.depth -= u32::from(matches!(event.op, Op::End));
+                if open.depth == 0 {
+                    (open.outermost, open.number) = (None, 0);
+                }
             }
         }
     }

@@ -36,14 +36,41 @@ pub struct Wellformed {
     /// Repairs made so far, of all kinds. See [`Wellformed::repairs_by_kind`].
     pub repairs: u64,
     by_kind: [u64; Repair::ALL.len()],
-    /// Per thread: it runs and is in no wait, so that an access of it breaks no rule. As long as
-    /// `open_blocks` and `threads`.
+    /// What the events were that were not left out.
+    pub figures: Figures,
+    /// Per thread: it has had an event, runs and is in no wait, so that an access of it breaks no rule. As long
+    /// as `open_blocks` and `threads`.
     calm: Vec<bool>,
     /// Per thread: how many blocks are open.
     open_blocks: Vec<u64>,
     /// Per thread: what the slow path needs.
     threads: Vec<Thread>,
     locks: Vec<Lock>,
+}
+
+/// What events consist of. They are counted here because it is known here which blocks are open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Figures {
+    /// Blocks entered.
+    pub blocks: u64,
+    /// Those of them that are inside no other.
+    pub outermost_blocks: u64,
+    /// Events outside every block.
+    pub unary: u64,
+    /// Threads that did something.
+    pub threads: u64,
+}
+
+impl Figures {
+    /// Counts an event that is neither left out nor, outside every block, an end.
+    #[inline(always)]
+    fn count(&mut self, op: Op, open_before: u64) {
+        let begins = u64::from(matches!(op, Op::Begin(_)));
+        let is_outside = u64::from(open_before == 0);
+        self.blocks += begins;
+        self.outermost_blocks += begins & is_outside;
+        self.unary += is_outside & !begins;
+    }
 }
 
 /// Event `index` of the block breaks a rule.
@@ -121,6 +148,8 @@ impl Repair {
 #[derive(Clone, Copy, Debug, Default)]
 struct Thread {
     life: Life,
+    /// It has had an event.
+    is_active: bool,
     /// The lock that comes back with the thread's next event, and how often it is held then.
     waits: Option<(LockId, u64)>,
 }
@@ -165,28 +194,36 @@ impl Wellformed {
     /// repair leaves out become [`crate::Op::Skip`]. Ids must be dense and known
     /// to `names`: tables grow to the largest. After an error the trace is over; the events before the broken one are checked.
     pub fn check(&mut self, first: EventId, block: &mut [Event], names: &Names) -> Result<(), Broken> {
+        let mut figures = self.figures;
+        let mut result = Ok(());
         for (index, event) in block.iter_mut().enumerate() {
             let thread = event.thread.index();
             if self.calm.get(thread) == Some(&true) {
                 // Which of these it is comes in no order that a branch predictor could learn: one path.
-                let is_plain =
-                    matches!(event.op, Op::Read(_) | Op::Write(_) | Op::Update(..) | Op::Begin(_) | Op::End);
                 let open = &mut self.open_blocks[thread];
                 let ends = u64::from(matches!(event.op, Op::End));
-                if is_plain & (ends <= *open) {
+                if keeps_order(event.op) & (ends <= *open) {
+                    figures.count(event.op, *open);
                     *open = *open + u64::from(matches!(event.op, Op::Begin(_))) - ends;
                     continue;
                 }
             }
+            let open = self.open_blocks.get(thread).copied().unwrap_or(0);
             match self.step(first.0 + index as u64, *event) {
                 Ok(op) => event.op = op,
                 Err(broken) => {
                     let problem = self.problem(broken, *event, names);
-                    return Err(Broken { index, problem, help: broken.help().to_owned() });
+                    result = Err(Broken { index, problem, help: broken.help().to_owned() });
+                    break;
                 }
             }
+            if event.op != Op::Skip {
+                figures.count(event.op, open);
+                figures.threads += u64::from(!std::mem::replace(&mut self.threads[thread].is_active, true));
+            }
         }
-        Ok(())
+        self.figures = figures;
+        result
     }
 
     /// Repairs made so far, per kind; kinds that never happened are left out.
@@ -206,7 +243,7 @@ impl Wellformed {
         if self.calm[thread.index()] {
             return self.operation(at, thread, op).or_else(|rule| self.repair(rule).map(|()| Op::Skip));
         }
-        let Thread { life, waits } = self.threads[thread.index()];
+        let Thread { life, waits, .. } = self.threads[thread.index()];
         if matches!(life, Life::Joined(_)) && self.discipline == Discipline::Strict {
             return Err(Repair::AfterJoin);
         }
@@ -216,7 +253,11 @@ impl Wellformed {
         self.calm[thread.index()] = matches!(life, Life::Runs(_));
         let op = match self.operation(at, thread, op) {
             Ok(op) => op,
-            Err(rule) => return self.repair(rule).map(|()| Op::Skip),
+            Err(rule) => {
+                // What is left out is not its first event.
+                self.calm[thread.index()] &= self.threads[thread.index()].is_active;
+                return self.repair(rule).map(|()| Op::Skip);
+            }
         };
         if matches!(life, Life::Joined(_)) {
             self.repair(Repair::AfterJoin)?;
@@ -319,8 +360,8 @@ impl Wellformed {
         if child == thread || matches!(state.life, Life::Runs(_)) {
             return Err(Repair::BadFork);
         }
+        // Not calm before its first event, which is looked at closely.
         state.life = Life::Runs(at);
-        self.calm[child.index()] = state.waits.is_none();
         Ok(Op::Fork(child))
     }
 
@@ -359,7 +400,7 @@ impl Wellformed {
                 format!("{who} holds{} since event {}", shared(mode), holder.since)
             }
         };
-        let Thread { life, waits } = self.threads[thread.index()];
+        let Thread { life, waits, .. } = self.threads[thread.index()];
         match (rule, op) {
             (Repair::AfterJoin, _) => match life {
                 Life::Joined(at) => format!("{me} has an event, but event {at} joined it"),
@@ -449,6 +490,16 @@ impl Lock {
         let holders = || shared.clone().chain(exclusive.clone());
         holders().find(|(holder, _)| holder.thread == thread).or_else(|| holders().next())
     }
+}
+
+/// Whether an operation of a thread that runs and is in no wait breaks no rule, but perhaps that an end has a begin.
+#[inline(always)]
+fn keeps_order(op: Op) -> bool {
+    use Op::{Acquire, Fork, Join, Reacquire, Release, Rerelease, Skip, Wait};
+    !matches!(
+        op,
+        Acquire(..) | Release(..) | Reacquire(..) | Rerelease(..) | Wait(_) | Fork(_) | Join(_) | Skip
+    )
 }
 
 fn shared(mode: Mode) -> &'static str {

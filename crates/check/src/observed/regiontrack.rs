@@ -134,7 +134,9 @@ impl Rules for RegionTrack {
     fn end(&mut self, here: Here, _out: &mut Findings) {
         let t = self.enter(here).lane;
         self.threads[t].open.pop();
-        self.running.retain(|&r| r != t);
+        if let Some(at) = self.running.iter().position(|&r| r == t) {
+            self.running.swap_remove(at);
+        }
         self.history.advance(t);
     }
 

@@ -16,6 +16,7 @@ use self::block_path::BlockPaths;
 use self::cycle::Cycles;
 pub use self::serial::SerialOrder;
 pub use self::shape::Shape;
+use crate::graph::slot;
 use crate::lower::Lowered;
 use crate::{Block, Config, Finding, Findings};
 
@@ -145,6 +146,8 @@ pub struct Replay {
     /// Cycles without a violated block, and which requests they answer.
     cycles: Lowered<Cycles>,
     of_cycles: Vec<usize>,
+    /// Per thread, how many blocks are open, for as long as cycles are looked for.
+    depths: Vec<u32>,
 }
 
 impl Replay {
@@ -162,6 +165,7 @@ impl Replay {
             knows_blocks: false,
             cycles: Lowered::with(Cycles::new(cycles), config),
             of_cycles,
+            depths: Vec::new(),
         }
     }
 
@@ -174,11 +178,31 @@ impl Replay {
                 self.block_event(at, event, &mut nothing);
             }
             if !self.of_cycles.is_empty() && !self.cycles.rules_mut().is_done() {
-                self.cycles.rules_mut().enter(at, event);
-                self.cycles.event(at, event, &mut nothing);
-                self.cycles.rules_mut().leave(at);
+                self.cycle_event(at, event, &mut nothing);
             }
         }
+    }
+
+    /// Blocks inside others, which are most of those that real programs have, are no transactions: their begins and ends are to
+    /// cycles but steps of their thread.
+    #[inline]
+    fn cycle_event(&mut self, at: EventId, mut event: Event, nothing: &mut Findings) {
+        let depth = slot(&mut self.depths, event.thread.index());
+        let before = *depth;
+        match event.op {
+            Op::Begin(_) => *depth += 1,
+            Op::End => *depth = before.saturating_sub(1),
+            _ => {}
+        }
+        let is_nested = matches!(event.op, Op::Begin(_) | Op::End) && before.min(*depth) > 0;
+        if is_nested {
+            event.op = Op::Local;
+        }
+        if !is_nested || self.cycles.is_due(event.thread) {
+            self.cycles.rules_mut().enter(at, event);
+            self.cycles.event(at, event, nothing);
+        }
+        self.cycles.rules_mut().leave(at);
     }
 
     #[inline]

@@ -16,7 +16,7 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use atomvet_trace::binary::Writer;
-use atomvet_trace::wellformed::{Discipline, Wellformed};
+use atomvet_trace::wellformed::{Discipline, Figures, Wellformed};
 use atomvet_trace::{Error, ErrorKind, Event, EventId, Names, Op, Place};
 
 use atomvet_ring::CAPACITY;
@@ -32,8 +32,8 @@ use crate::spool::Live;
 const RECORDS: u64 = 1 << 10;
 const EVENTS: usize = 1 << 13;
 
-/// After so many events, and whenever there are twice as many, code and memory are given back that were needed at the start only: to
-/// resolve the first symbols takes more than all that comes after.
+/// After so many events, and whenever there are four times as many, code and memory are given back that were needed at the start
+/// only: to resolve the first symbols takes more than all that comes after.
 const FIRST_SHRINK: u64 = 1 << 14;
 
 /// Events in a block of the copy: few, since somebody waits for the memory that the program and this process need.
@@ -43,18 +43,21 @@ const COPIED: usize = 1 << 13;
 /// work of short runs, and for longer ones the file would become too large.
 const STORED: u64 = 128 << 20;
 
-/// How long to sleep when there is nothing to read: as long as it takes to fill an eighth of the ring at the rate of late,
+/// How long to sleep when there is nothing to read: as long as it takes to fill a quarter of the ring at the rate of late,
 /// within these bounds. Busy programs do not wait for us then, and idle ones do not wake us up in vain. (Waking up every
 /// 200 µs for a few hundred records cost a quarter of the time of short programs.)
-const NAPS: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(4)];
-const WANTED: u64 = CAPACITY / 8;
+const NAPS: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(8)];
+const WANTED: u64 = CAPACITY / 4;
+
+/// Who reads so many records without ever having read them all does not keep up with the program.
+const MOST_AT_A_TIME: u64 = 4 * CAPACITY;
 
 /// How long a block may wait to be full: to hand on every few events has two threads wake each other up for each.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// How often to ask whether the program still runs. Of the program itself we are told, so this is for those that it starts, and
 /// for what it becomes by executing another.
-const BETWEEN_QUESTIONS: Duration = Duration::from_millis(50);
+const BETWEEN_QUESTIONS: Duration = Duration::from_millis(200);
 
 /// What a stream was, in the end.
 #[derive(Clone, Debug, Default)]
@@ -184,7 +187,7 @@ impl Feed {
         }
         self.events += block.len() as u64;
         if self.events >= self.shrink_at {
-            self.shrink_at = 2 * self.events;
+            self.shrink_at = 4 * self.events;
             footprint::shrink();
         }
         if let Some(copy) = &mut self.copy {
@@ -262,6 +265,14 @@ impl Live for Feed {
 
     fn into_names(mut self: Box<Self>) -> Names {
         std::mem::take(&mut self.translator.names)
+    }
+
+    fn figures(&self) -> Figures {
+        self.wellformed.figures
+    }
+
+    fn keeps_up(&self) -> bool {
+        self.ring.position() - self.napped_at < MOST_AT_A_TIME
     }
 
     fn bytes_read(&self) -> u64 {

@@ -105,7 +105,7 @@ pub(crate) struct Args {
 const UNSAID: Config = Config { commuting_updates: true, split_at_waits: true };
 
 /// How often to look for new processes: seldom after a while, since a look costs 100 µs, and the others can wait for it.
-const BETWEEN_LOOKS: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(16)];
+const BETWEEN_LOOKS: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(64)];
 
 /// How long a program may take to end after Ctrl-C before it is told once more.
 const PATIENCE: Duration = Duration::from_secs(3);

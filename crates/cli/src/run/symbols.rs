@@ -32,19 +32,26 @@ impl Meaning {
         Meaning::Undecided(process, ring.to_owned())
     }
 
-    /// An agent has begun its file before it makes the first record.
+    #[inline]
     fn decide(&mut self) {
         if let Meaning::Undecided(process, ring) = self {
-            let names = ring.with_extension("names");
-            *self = if names.exists() {
-                Meaning::Jvm(Box::new(Names::new(&names)))
-            } else {
-                Meaning::Native(Symbols::new(*process, ring.with_extension("maps")))
-            };
+            *self = Meaning::of(*process, ring);
+        }
+    }
+
+    /// An agent has begun its file before it makes the first record.
+    #[cold]
+    fn of(process: u32, ring: &Path) -> Meaning {
+        let names = ring.with_extension("names");
+        if names.exists() {
+            Meaning::Jvm(Box::new(Names::new(&names)))
+        } else {
+            Meaning::Native(Symbols::new(process, ring.with_extension("maps")))
         }
     }
 
     /// The names of a JVM's program, if it is one.
+    #[inline]
     pub(crate) fn jvm(&mut self) -> Option<&mut Names> {
         self.decide();
         match self {

@@ -17,7 +17,7 @@ const STRETCH_SHIFT: u32 = 10;
 const WORDS: usize = 1 << (STRETCH_SHIFT - 3);
 
 /// How many stretches are found without hashing.
-const RECENT: usize = 64;
+const RECENT: usize = 512;
 
 /// What is known about one word: 0 is nothing. Else the high bits have the [`SHAPES`] number of its only variable, which the low
 /// bits name; or they are 0, and the low bits are one more than an index of `split`.

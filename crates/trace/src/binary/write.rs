@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use xxhash_rust::xxh3::xxh3_64;
 use zstd::bulk::Compressor;
 
-use super::{BlockHeader, EVENTS, EVENTS_PER_BLOCK, LONGEST_NAME, Limits, file_header, seal};
+use super::{BLOCK_HEADER, BlockHeader, EVENTS, EVENTS_PER_BLOCK, LONGEST_NAME, Limits, file_header, seal};
 use crate::names::{Id, Table};
 use crate::{Event, Names, opcode};
 
@@ -20,7 +20,9 @@ pub struct Writer<W> {
     compressor: Compressor<'static>,
     /// How many more bytes may be put into blocks as they are.
     stored: u64,
-    /// Columns of the events that wait for their block to be full.
+    /// How many events wait for their block to be full, and the columns of a full one. Those are as long all the time, so that
+    /// they are not filled with zeros for each block.
+    waiting: usize,
     codes: Vec<u8>,
     threads: Vec<u32>,
     targets: Vec<u32>,
@@ -54,15 +56,17 @@ impl<W: Write> Writer<W> {
     /// Starts a trace with so many events in a block. Small blocks take less memory to write and to read, and more room.
     pub fn with_block_size(mut sink: W, events: usize) -> io::Result<Self> {
         sink.write_all(&file_header())?;
+        let block_size = events.clamp(1, EVENTS_PER_BLOCK);
         Ok(Writer {
             sink,
-            block_size: events.clamp(1, EVENTS_PER_BLOCK),
+            block_size,
             compressor: Compressor::new(1)?,
             stored: 0,
-            codes: Vec::new(),
-            threads: Vec::new(),
-            targets: Vec::new(),
-            sites: Vec::new(),
+            waiting: 0,
+            codes: vec![0; block_size],
+            threads: vec![0; block_size],
+            targets: vec![0; block_size],
+            sites: vec![0; block_size],
             names: Default::default(),
             blocks: 0,
             events: 0,
@@ -90,11 +94,11 @@ impl<W: Write> Writer<W> {
         let limits = Limits::new(names);
         let mut rest = events;
         while !rest.is_empty() {
-            let room = self.block_size - self.codes.len();
+            let room = self.block_size - self.waiting;
             let fitting;
             (fitting, rest) = rest.split_at(room.min(rest.len()));
             self.add_events(&limits, fitting)?;
-            if self.codes.len() == self.block_size {
+            if self.waiting == self.block_size {
                 self.flush_block()?;
             }
         }
@@ -103,37 +107,30 @@ impl<W: Write> Writer<W> {
 
     /// Appends events, for which there is room, to the columns.
     fn add_events(&mut self, limits: &Limits, events: &[Event]) -> io::Result<()> {
-        let start = self.codes.len();
-        let end = start + events.len();
-        self.codes.resize(end, 0);
-        self.threads.resize(end, 0);
-        self.targets.resize(end, 0);
-        self.sites.resize(end, 0);
-        // As slices, nothing has to be looked up again for each event.
-        let (codes, threads) = (&mut self.codes[start..], &mut self.threads[start..]);
-        let (targets, sites) = (&mut self.targets[start..], &mut self.sites[start..]);
-        let mut written = 0;
-        let mut wrong = None;
-        for event in events {
-            let Some((code, target)) = opcode::encode(event.op) else { continue };
+        let encode = |event: &Event| {
+            let (code, target) = opcode::encode(event.op)?;
             // No site is the largest id there is; it becomes 0.
-            let site = event.site.0.wrapping_add(1);
-            if !limits.allow(code, event.thread.0, target, site) {
-                wrong = Some(event);
-                break;
-            }
-            codes[written] = code;
-            threads[written] = event.thread.0;
-            targets[written] = target;
-            sites[written] = site;
+            Some((code, event.thread.0, target, event.site.0.wrapping_add(1)))
+        };
+        let allowed =
+            |(code, thread, target, site): (u8, u32, u32, u32)| limits.allow(code, thread, target, site);
+        let start = self.waiting;
+        let columns = (self.codes[start..].iter_mut().zip(&mut self.threads[start..]))
+            .zip(self.targets[start..].iter_mut().zip(&mut self.sites[start..]));
+        let (mut written, mut all_right) = (0, true);
+        for (row, event) in columns.zip(events.iter().filter_map(encode)) {
+            let ((code, thread), (target, site)) = row;
+            (*code, *thread, *target, *site) = event;
+            // Looked at in the end: no jump for each event.
+            all_right &= allowed(event);
             written += 1;
         }
-        let end = start + written;
-        self.codes.truncate(end);
-        self.threads.truncate(end);
-        self.targets.truncate(end);
-        self.sites.truncate(end);
-        wrong.map_or(Ok(()), |event| Err(invalid(format!("{event:?} has an id without a name"))))
+        let is_wrong = |event: &&Event| encode(event).is_some_and(|event| !allowed(event));
+        if !all_right && let Some(event) = events.iter().find(is_wrong) {
+            return Err(invalid(format!("{event:?} has an id without a name")));
+        }
+        self.waiting += written;
+        Ok(())
     }
 
     /// Writes what waits, as a block of its own, and flushes the sink: for a reader at the other
@@ -173,66 +170,82 @@ impl<W: Write> Writer<W> {
 
     fn flush_block(&mut self) -> io::Result<()> {
         let names = self.names.iter().map(|names| names.waiting).sum();
-        if self.codes.is_empty() && names == 0 {
+        let events = self.waiting;
+        if events == 0 && names == 0 {
             return Ok(());
         }
         let unpacked = &mut self.unpacked;
         unpacked.clear();
+        unpacked.resize(BEFORE, 0);
         for names in &mut self.names {
             put_number(unpacked, names.waiting);
             unpacked.append(&mut names.bytes);
             names.waiting = 0;
         }
-        unpacked.extend_from_slice(&self.codes);
+        unpacked.extend_from_slice(&self.codes[..events]);
         for column in [&self.threads, &self.targets, &self.sites] {
-            put_column(unpacked, column);
+            put_column(unpacked, &column[..events]);
         }
-        self.packed.clear();
-        match self.stored.checked_sub(unpacked.len() as u64) {
-            Some(left) => {
-                self.stored = left;
-                store(unpacked, &mut self.packed);
-            }
-            None => {
-                self.packed.reserve(zstd::zstd_safe::compress_bound(unpacked.len()));
-                self.compressor.compress_to_buffer(unpacked, &mut self.packed)?;
-            }
-        }
+        let length = unpacked.len() - BEFORE;
+        let is_stored = length as u64 <= self.stored;
+        let packed = if is_stored {
+            self.stored -= length as u64;
+            store(unpacked);
+            &unpacked[BLOCK_HEADER..]
+        } else {
+            self.packed.clear();
+            self.packed.reserve(zstd::zstd_safe::compress_bound(length));
+            self.compressor.compress_to_buffer(&unpacked[BEFORE..], &mut self.packed)?;
+            &self.packed[..]
+        };
         let header = BlockHeader {
             tag: EVENTS,
             number: self.blocks,
-            events: self.codes.len() as u32,
+            events: events as u32,
             names,
-            packed: self.packed.len() as u32,
-            unpacked: unpacked.len() as u32,
+            packed: packed.len() as u32,
+            unpacked: length as u32,
             first: self.events,
-            checksum: xxh3_64(&self.packed),
+            checksum: xxh3_64(packed),
         };
-        self.sink.write_all(&header.to_bytes())?;
-        self.sink.write_all(&self.packed)?;
+        if is_stored {
+            // All of it at once: to write costs more by the call than by the byte.
+            unpacked[..BLOCK_HEADER].copy_from_slice(&header.to_bytes());
+            self.sink.write_all(unpacked)?;
+        } else {
+            self.sink.write_all(&header.to_bytes())?;
+            self.sink.write_all(packed)?;
+        }
         self.blocks = self.blocks.checked_add(1).ok_or_else(|| invalid("too many blocks".to_owned()))?;
-        self.events += self.codes.len() as u64;
-        self.codes.clear();
-        self.threads.clear();
-        self.targets.clear();
-        self.sites.clear();
+        self.events += events as u64;
+        self.waiting = 0;
         Ok(())
     }
 }
 
-/// A zstd frame (RFC 8878, 3.1.1) of bytes as they are, of which there is at least one: magic, a descriptor that says that the
-/// length follows in four bytes, the length, and raw blocks.
-fn store(bytes: &[u8], out: &mut Vec<u8>) {
+/// How many bytes stand before those of a block that is stored: its header, and the head of a zstd frame with that of its first block.
+const BEFORE: usize = BLOCK_HEADER + FRAME_HEAD + 3;
+const FRAME_HEAD: usize = 9;
+
+/// Makes bytes, of which there is at least one behind [`BEFORE`] others, a zstd frame (RFC 8878, 3.1.1) that has them as they are:
+/// magic, a descriptor that says that the length follows in four bytes, the length, and raw blocks.
+fn store(bytes: &mut Vec<u8>) {
     const LARGEST_BLOCK: usize = 1 << 17;
-    out.extend_from_slice(&[0x28, 0xb5, 0x2f, 0xfd, 0b1010_0000]);
-    out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
-    let mut blocks = bytes.chunks(LARGEST_BLOCK).peekable();
-    while let Some(block) = blocks.next() {
-        let is_last = u32::from(blocks.peek().is_none());
-        let [low, middle, high, _] = ((block.len() as u32) << 3 | is_last).to_le_bytes();
-        out.extend_from_slice(&[low, middle, high]);
-        out.extend_from_slice(block);
+    let length = bytes.len() - BEFORE;
+    let head = |start: usize| {
+        let size = LARGEST_BLOCK.min(length - start);
+        let is_last = u32::from(start + size == length);
+        let [low, middle, high, _] = ((size as u32) << 3 | is_last).to_le_bytes();
+        [low, middle, high]
+    };
+    // The last first, so that the others stay where they are. There is one only if blocks are small.
+    for start in (0..length).step_by(LARGEST_BLOCK).skip(1).rev() {
+        bytes.splice(BEFORE + start..BEFORE + start, head(start));
     }
+    let (frame, first) = bytes[BLOCK_HEADER..BEFORE].split_at_mut(FRAME_HEAD);
+    frame[..5].copy_from_slice(&[0x28, 0xb5, 0x2f, 0xfd, 0b1010_0000]);
+    frame[5..].copy_from_slice(&(length as u32).to_le_bytes());
+    first.copy_from_slice(&head(0));
 }
 
 /// Seven bits per byte, the lowest first; the high bit says that more follow.

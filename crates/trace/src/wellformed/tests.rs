@@ -421,6 +421,25 @@ fn agrees_with_the_rules_asked_naively() {
     assert!((5_000..15_000).contains(&broken), "{broken} of 20000 broken");
 }
 
+/// The figures of a trace, one by one.
+fn counted(events: &[Event]) -> Figures {
+    let kept: Vec<&Event> = events.iter().filter(|event| event.op != Op::Skip).collect();
+    let is_begin = |event: &Event| matches!(event.op, Op::Begin(_));
+    let is_outside = |at: usize| {
+        let before = kept[..at].iter().filter(|event| event.thread == kept[at].thread);
+        let (begins, ends): (Vec<&Event>, Vec<&Event>) =
+            before.filter(|event| is_begin(event) || event.op == Op::End).partition(|event| is_begin(event));
+        begins.len() == ends.len()
+    };
+    let number = |counts: &dyn Fn(usize) -> bool| (0..kept.len()).filter(|&at| counts(at)).count() as u64;
+    Figures {
+        blocks: number(&|at| is_begin(kept[at])),
+        outermost_blocks: number(&|at| is_begin(kept[at]) && is_outside(at)),
+        unary: number(&|at| !is_begin(kept[at]) && is_outside(at)),
+        threads: number(&|at| kept[..at].iter().all(|event| event.thread != kept[at].thread)),
+    }
+}
+
 #[test]
 fn what_lenient_reading_leaves_is_well_formed() {
     let names = four_threads_two_locks();
@@ -430,6 +449,7 @@ fn what_lenient_reading_leaves_is_well_formed() {
         let mut repaired = raw.clone();
         let mut lenient = Wellformed::new(Discipline::Lenient);
         lenient.check(EventId(0), &mut repaired, &names).unwrap();
+        assert_eq!(lenient.figures, counted(&repaired), "{raw:?}");
         let first_repair = (0..raw.len()).find(|&i| !legal(&raw[..i], raw[i]));
         assert_eq!(first_repair.is_some(), lenient.repairs > 0, "{raw:?}");
         // The two repairs that keep an event cannot be said in a trace.

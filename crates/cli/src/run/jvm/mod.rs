@@ -6,6 +6,7 @@
 
 mod objects;
 
+use std::fmt::Write;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -171,10 +172,14 @@ impl Names {
     /// An object is at `base` from now on.
     pub(crate) fn object(&mut self, base: u64, what: u64) {
         let class = what as u32;
-        if !self.classes.contains_key(&class) {
-            self.read_on();
-        }
-        let Some(known) = self.classes.get_mut(&class) else { return };
+        let known = match self.classes.get_mut(&class) {
+            Some(known) => known,
+            None => {
+                self.read_on();
+                let Some(known) = self.classes.get_mut(&class) else { return };
+                known
+            }
+        };
         let number = if what >> 32 == 0 {
             known.objects += 1;
             known.objects
@@ -189,39 +194,44 @@ impl Names {
         let (base, Object { class, number }) = self.objects.around(address)?;
         let known = self.classes.get(&class)?;
         let displacement = address - base;
-        let object = if number == 0 { known.name.clone() } else { format!("{}#{number}", known.name) };
-        Some(match (displacement, known.shift) {
-            (0, _) if number == 0 => format!("{object}.class"),
-            (0, _) => object,
-            (_, Some(shift)) => format!("{object}[{}]", displacement.checked_sub(HEADER)? >> shift),
-            (_, None) if number == 0 => format!("{object}.{}", self.static_field(class, displacement)),
-            (_, None) => format!("{object}.{}", self.field(class, displacement)),
-        })
+        // Of all that is long, only the name itself is allocated: a program may have millions.
+        let mut name = String::with_capacity(known.name.len() + 32);
+        name += &known.name;
+        if number != 0 {
+            write!(name, "#{number}").ok()?;
+        }
+        match (displacement, known.shift) {
+            (0, _) if number == 0 => name += ".class",
+            (0, _) => {}
+            (_, Some(shift)) => write!(name, "[{}]", displacement.checked_sub(HEADER)? >> shift).ok()?,
+            (_, None) => {
+                name.push('.');
+                self.add_field(class, number, displacement, &mut name);
+            }
+        }
+        Some(name)
     }
 
-    fn static_field(&mut self, class: u32, displacement: u64) -> String {
-        if !self.statics.contains_key(&(class, displacement)) {
+    fn add_field(&mut self, class: u32, number: u32, displacement: u64, name: &mut String) {
+        if self.known_field(class, number, displacement).is_none() {
             self.read_on();
         }
-        self.statics.get(&(class, displacement)).cloned().unwrap_or_else(|| format!("?{displacement}"))
+        match self.known_field(class, number, displacement) {
+            Some(field) => name.push_str(field),
+            None => *name += &format!("?{displacement}"),
+        }
     }
 
-    fn field(&mut self, class: u32, displacement: u64) -> String {
-        self.known_field(class, displacement)
-            .or_else(|| {
-                self.read_on();
-                self.known_field(class, displacement)
-            })
-            .unwrap_or_else(|| format!("?{displacement}"))
-    }
-
-    /// A field that the class or a superclass declares.
-    fn known_field(&self, class: u32, displacement: u64) -> Option<String> {
+    /// A field of an object, which its class or a superclass declares, or of a class.
+    fn known_field(&self, class: u32, number: u32, displacement: u64) -> Option<&str> {
+        if number == 0 {
+            return self.statics.get(&(class, displacement)).map(String::as_str);
+        }
         let mut class = class;
         // No hierarchy is as deep; the bound is for files that are not the agent's.
         for _ in 0..1000 {
             if let Some(name) = self.fields.get(&(class, displacement)) {
-                return Some(name.clone());
+                return Some(name);
             }
             class = self.classes.get(&class)?.parent;
         }

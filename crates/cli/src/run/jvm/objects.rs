@@ -14,17 +14,37 @@ pub(super) struct Object {
     pub(super) number: u32,
 }
 
+/// How many stretches are found without a search. Each thread allocates in one at a time.
+const RECENT: usize = 64;
+
 /// Objects by their bases.
-#[derive(Default)]
 pub(super) struct Objects {
-    stretches: BTreeMap<u64, Vec<(u64, Object)>>,
+    /// Per stretch, its place in `contents`.
+    stretches: BTreeMap<u64, usize>,
+    /// The objects of each stretch, by their bases; empty where it was forgotten.
+    contents: Vec<Vec<(u64, Object)>>,
+    /// Stretches of late and their places, each at its number modulo how many there are.
+    recent: [(u64, usize); RECENT],
     count: usize,
+}
+
+/// No stretch has this number.
+const NONE: (u64, usize) = (u64::MAX, 0);
+
+impl Default for Objects {
+    fn default() -> Self {
+        Objects { stretches: BTreeMap::new(), contents: Vec::new(), recent: [NONE; RECENT], count: 0 }
+    }
 }
 
 impl Objects {
     /// An object is at `base` from now on.
     pub(super) fn add(&mut self, base: u64, object: Object) {
-        let stretch = self.stretches.entry(base >> STRETCH).or_default();
+        let place = match self.recent[(base >> STRETCH) as usize % RECENT] {
+            (known, place) if known == base >> STRETCH => place,
+            _ => self.find(base >> STRETCH),
+        };
+        let stretch = &mut self.contents[place];
         if stretch.last().is_none_or(|last| last.0 < base) {
             stretch.push((base, object));
         } else {
@@ -42,13 +62,24 @@ impl Objects {
         }
     }
 
+    fn find(&mut self, stretch: u64) -> usize {
+        let contents = &mut self.contents;
+        let place = *self.stretches.entry(stretch).or_insert_with(|| {
+            contents.push(Vec::new());
+            contents.len() - 1
+        });
+        self.recent[stretch as usize % RECENT] = (stretch, place);
+        place
+    }
+
     #[cold]
     fn forget_half(&mut self) {
         while self.count > MOST / 2
             && let Some((_, oldest)) = self.stretches.pop_first()
         {
-            self.count -= oldest.len();
+            self.count -= std::mem::take(&mut self.contents[oldest]).len();
         }
+        self.recent = [NONE; RECENT];
     }
 
     /// The last object that begins at an address or before, and its base.
@@ -59,7 +90,7 @@ impl Objects {
         };
         let stretches = self.stretches.range(..=address >> STRETCH).rev();
         // In that of the address itself all may begin behind it.
-        stretches.take(2).find_map(|(_, stretch)| begins_before(stretch))
+        stretches.take(2).find_map(|(_, &place)| begins_before(&self.contents[place]))
     }
 }
 
