@@ -4,8 +4,9 @@
 //! A mark is for a period of a thread, `index in the filter << 32 | when`, and a variable that is written there. Who comes after it
 //! reads the variable of the first mark for its period or a later one.
 //!
-//! A mark that is older than every block that is open now can be forgotten: whatever came before it is over, so nothing can come
-//! to be before that any more, and no order from there ever closes a cycle. In programs with blocks that stay open for long,
+//! A mark can be forgotten if the block that it is in was over before every block that is open now began: nothing can come to be before
+//! that block any more, so no order from there ever closes a cycle. (That the mark is older is not enough: something in an open block may
+//! have come before the end of the mark's.) In programs with blocks that stay open for long,
 //! marks become many; of those, so many are kept per index, and who asks for an older one is told that it is
 //! lost, never given a later one.
 
@@ -37,6 +38,15 @@ struct OfIndex {
     lost: u64,
     /// How many there have to be before it is looked again which can be forgotten.
     enough: usize,
+    /// What was found then.
+    over: Over,
+}
+
+/// Marks that were made before a time were in blocks that were over at another.
+#[derive(Default)]
+struct Over {
+    before: u64,
+    at: u64,
 }
 
 struct Mark {
@@ -90,7 +100,7 @@ impl Marks {
             return;
         }
         if marks.kept.len() >= marks.enough.max(FEW) {
-            marks.forget(oldest_open());
+            marks.forget(time, oldest_open());
         }
         let room = match marks.spare.pop() {
             Some(Room::Own(variable, owner)) if owner != by => Room::Used(variable),
@@ -128,9 +138,14 @@ impl OfIndex {
         }
     }
 
-    fn forget(&mut self, oldest_open: u64) {
+    fn forget(&mut self, now: u64, oldest_open: u64) {
         let most = if self.kept.len() < MOST { MOST } else { MOST / 4 * 3 };
-        let over = self.kept.partition_point(|mark| mark.time < oldest_open);
+        let mut over = 0;
+        if self.over.at < oldest_open {
+            over = self.kept.partition_point(|mark| mark.time < self.over.before);
+            // What is older than all open blocks is in none of them.
+            self.over = Over { before: oldest_open.min(now), at: now };
+        }
         let forgotten = over.max(self.kept.len().saturating_sub(most));
         if forgotten > over {
             self.lost = self.kept[forgotten - 1].period;
@@ -191,16 +206,28 @@ mod tests {
         assert_eq!(marks.first_since(FEW as u64 + 1), Before::Lost);
     }
 
+    /// Marks of the periods and times up to the last before it is looked again what is over. It was looked once, when a block was open
+    /// since the time 5; gives what comes next, and when that was.
+    fn made_while_a_block_is_open(marks: &mut Marks) -> (u64, u64) {
+        let (looked, next) = (FEW as u64 + 1, 2 * FEW as u64 + 1);
+        (1..next).for_each(|period| assert_eq!(make(marks, period, 5), Room::None));
+        (next, looked)
+    }
+
+    #[test]
+    fn what_a_block_may_have_come_before_is_kept() {
+        let mut marks = Marks::default();
+        let (next, looked) = made_while_a_block_is_open(&mut marks);
+        assert_eq!(make(&mut marks, next, looked), Room::None);
+        assert_eq!(marks.first_since(1), Before::Mark(VarId(1)));
+    }
+
     #[test]
     fn what_is_over_is_forgotten_and_its_variables_are_used_again() {
         let mut marks = Marks::default();
-        for period in 1..=FEW as u64 {
-            make(&mut marks, period, 0);
-        }
+        let (after, looked) = made_while_a_block_is_open(&mut marks);
         assert_eq!(marks.first_since(3), Before::Mark(VarId(3)));
-        // A block is open since the time 5.
-        let after = FEW as u64 + 1;
-        assert_eq!(make(&mut marks, after, 5), Room::Own(VarId(4), T));
+        assert_eq!(make(&mut marks, after, looked + 1), Room::Own(VarId(4), T));
         assert_eq!(make(&mut marks, after + 1, 5), Room::Used(VarId(3)));
         assert_eq!([4, 5].map(|period| marks.first_since(period)), [Before::Nothing, Before::Mark(VarId(5))]);
         // Another thread has the index by now.
