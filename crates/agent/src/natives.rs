@@ -14,8 +14,8 @@ use crate::shadow::{self, Access};
 use crate::thread::{self, Bare, Frame, Heritage, Thread};
 use crate::{atomics, blocks, handover, late, names, plan, planes, process, stream, sys, under_way, vm};
 
-/// How many sites there can be: what the rewriter can number.
-const MOST_SITES: usize = 1 << 30;
+/// How many sites there can be: what the hook class has room for.
+pub(crate) const MOST_SITES: usize = 1 << 26;
 /// A word per site; see the hook class.
 static SITE_WORDS: AtomicPtr<i64> = AtomicPtr::new(core::ptr::null_mut());
 /// Behind the words, a byte per site.
@@ -102,6 +102,8 @@ extern "system" fn constant(_: Env, _: Object, which: i32) -> i64 {
         68 => under_way::STRIPE_SHIFT,
         69 => under_way::cells().0,
         70 => under_way::cells().1,
+        71 => planes::summaries(),
+        72 => shadow::QUIET as usize,
         _ => 0,
     }) as i64
 }
@@ -188,6 +190,23 @@ extern "system" fn blocks_of(_: Env, _: Object, recorder: i64) -> i64 {
     memory as i64
 }
 
+/// What a thread needs to know to find out that it is the first one at an address: the bits of a summary for reads, and for writes
+/// (its own, and those of others above), or where the number of those is that share its words.
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_firstOf")]
+extern "system" fn first_of(_: Env, _: Object, recorder: i64, which: i32) -> i64 {
+    // SAFETY: what `attach` gave.
+    let thread = unsafe { &*(recorder as *const Thread) };
+    let bits = |access| {
+        let (own, others) = planes::first_bits(thread, access);
+        i64::from(own) | i64::from(others) << 16
+    };
+    match which {
+        0 => bits(Access::Read),
+        1 => bits(Access::Write),
+        _ => &raw const *planes::members(thread) as i64,
+    }
+}
+
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_countVirtual")]
 extern "system" fn count_virtual(_: Env, _: Object) {
     static TOLD: AtomicU32 = AtomicU32::new(0);
@@ -237,6 +256,8 @@ extern "system" fn access(
     } else if let Some(thread) = thread::current()
         && !shadow::is_covered(thread, access, address, size)
     {
+        // First: whoever is here for the first time looks whether anybody else has been.
+        planes::summarise(thread, access, address);
         under_way::stop_others(thread, access, address, size);
         shadow::uncovered(access, address, size, place);
     }

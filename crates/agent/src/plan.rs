@@ -344,7 +344,7 @@ impl Plan for ClassPlan {
             What::Write(field) if self.in_initialiser && field.kind == FieldKind::Static => (-1, None),
             _ => (0, None),
         };
-        if word != 0 && !natives::set_site(number, word) {
+        if number as usize >= natives::MOST_SITES || word != 0 && !natives::set_site(number, word) {
             return None;
         }
         // A text in memory can be written.

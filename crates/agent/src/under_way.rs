@@ -11,6 +11,10 @@
 //!   sees its cell, and waits; if not, the owner's fails, and it takes the other way. So threads that have a piece of
 //!   memory to themselves, or only read it, never write to memory of each other's.
 //!
+//! Where a thread has no word yet, the hook class makes one that is quiet (`isFirst`), if nobody else has one. Both ways begin with a bit in
+//! the summary of what is known about this memory, so that of two threads that are there for the first time at once, one sees the other's
+//! bit, or the other sees its word.
+//!
 //! The end of an access is one store in both ways: of 0 to where its thread's cell says (`accessed` of the hook class).
 //!
 //! Covered accesses keep nobody out: should another thread's access come between the check and the access, an
@@ -147,6 +151,74 @@ mod tests {
             cell.place.store(0, Ordering::Release);
         }
         is_late
+    }
+
+    /// What `isFirst` of the hook class does.
+    fn begin_first(cell: &Cell, word: &AtomicU64, summary: &AtomicU32, quiet: u64, address: usize) -> bool {
+        const BYTES: u64 = 0xff;
+        cell.place.store(place(address), Ordering::Relaxed);
+        summary.fetch_or(MINE, Ordering::SeqCst);
+        let change = |from, to| word.compare_exchange(from, to, Ordering::SeqCst, Ordering::Relaxed).is_ok();
+        let is_first =
+            change(0, quiet) && summary.load(Ordering::SeqCst) & THEIRS == 0 && change(quiet, quiet | BYTES);
+        if !is_first {
+            word.fetch_and(!QUIET, Ordering::SeqCst);
+            cell.place.store(0, Ordering::Release);
+        }
+        is_first
+    }
+
+    const MINE: u32 = 1;
+    const THEIRS: u32 = 2;
+
+    #[test]
+    fn of_two_that_come_first_one_waits_for_the_other() {
+        const INDEX: usize = 8;
+        const ADDRESS: usize = 0x45670;
+        const ROUNDS: u32 = 50_000;
+        let quiet = (INDEX as u64) << thread::INDEX_SHIFT | QUIET;
+        let cell = Cell { end: AtomicU64::new(0), place: AtomicU32::new(0) };
+        CELLS_BY_INDEX[INDEX].store((&raw const cell).cast_mut(), Ordering::Release);
+        let (word, summary, is_inside) = (AtomicU64::new(0), AtomicU32::new(0), AtomicBool::new(false));
+        let (begun, done) = (AtomicU32::new(0), AtomicU32::new(0));
+        let wait = |count: &AtomicU32, round| {
+            while count.load(Ordering::Acquire) != round {
+                std::thread::yield_now();
+            }
+        };
+        let (mut first, mut met) = (0, 0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for round in 1..=ROUNDS {
+                    wait(&begun, round);
+                    (0..round % 20).for_each(|_| core::hint::spin_loop());
+                    // As the agent's `access` does.
+                    summary.fetch_or(THEIRS, Ordering::Relaxed);
+                    if word.load(Ordering::Relaxed) & QUIET != 0 {
+                        disturb(&word, QUIET, ADDRESS);
+                    }
+                    is_inside.store(true, Ordering::Relaxed);
+                    (0..10).for_each(|_| core::hint::spin_loop());
+                    is_inside.store(false, Ordering::Relaxed);
+                    done.store(round, Ordering::Release);
+                }
+            });
+            for round in 1..=ROUNDS {
+                word.store(0, Ordering::Relaxed);
+                summary.store(0, Ordering::Relaxed);
+                begun.store(round, Ordering::Release);
+                (0..round / 20 % 20).for_each(|_| core::hint::spin_loop());
+                if begin_first(&cell, &word, &summary, quiet, ADDRESS) {
+                    first += 1;
+                    met += u32::from((0..10).any(|_| is_inside.load(Ordering::Relaxed)));
+                    cell.place.store(0, Ordering::Release);
+                }
+                wait(&done, round);
+            }
+        });
+        CELLS_BY_INDEX[INDEX].store(core::ptr::null_mut(), Ordering::Release);
+        assert!(first > 0, "nobody was ever first");
+        assert_eq!(met, 0, "another thread was there during the first access");
     }
 
     #[test]

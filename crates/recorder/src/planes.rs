@@ -168,6 +168,30 @@ pub fn join_group(index: usize) {
     MEMBERS[index % PLANES].fetch_add(1, Ordering::Relaxed);
 }
 
+/// Where the summaries are, two bytes each, for what has no part in the recorder's code.
+pub fn summaries() -> usize {
+    // SAFETY: written once, before any thread records.
+    unsafe { BASE + TO_SUMMARY }
+}
+
+/// Where it is told how many threads have, or had, the same planes as this one, itself included. Where no words are written,
+/// nobody is ever alone.
+pub fn members(thread: &Thread) -> &'static AtomicU32 {
+    static MANY: AtomicU32 = AtomicU32::new(u32::MAX);
+    if shadow::records_all() { &MANY } else { &MEMBERS[thread.index as usize % PLANES] }
+}
+
+/// The bits of a summary that a thread adds before it first writes to a word, and those which say that others may have been there in a
+/// way that matters to it.
+pub fn first_bits(thread: &Thread, access: Access) -> (u16, u16) {
+    let own = summary_bit(thread, access);
+    let others = match access {
+        Access::Read => 0xf & !summary_bit(thread, Access::Write),
+        Access::Write => !(0x11 << (thread.index as usize % PLANES)),
+    };
+    (u16::from(own), u16::from(others) | ATOMICS)
+}
+
 /// Whether another thread has, or had, the same planes.
 #[inline(always)]
 pub(crate) fn shares_its_planes(thread: &Thread) -> bool {
@@ -210,7 +234,7 @@ pub fn words_in_the_way(
 
 /// Before the thread's own word is first written to.
 #[inline(always)]
-pub(crate) fn summarise(thread: &Thread, access: Access, address: usize) {
+pub fn summarise(thread: &Thread, access: Access, address: usize) {
     let bit = summary_bit(thread, access);
     if summary_of_all(address) & bit == 0 {
         summarise_first(thread, access, address, bit);

@@ -508,7 +508,7 @@ public final class AtomvetCalls {
             if (call.argument == null || offset == 0) {
                 return 0;
             }
-            return AtomvetObjects.shared(t, call.argument) + 2 * U.getLong(object, offset);
+            return AtomvetObjects.shared(t, call.argument) + U.getLong(object, offset);
         }
         // Whose an object of the JDK is nobody knows: who uses it first need not have made it. Texts are many, and mostly
         // of the one who does.
@@ -553,7 +553,7 @@ public final class AtomvetCalls {
         if (field.size == 0 || field.isStatic) {
             return field.address;
         }
-        return AtomvetObjects.shared(t, o) + 2 * offset;
+        return AtomvetObjects.shared(t, o) + offset;
     }
 
     /** The same variable as for the program's own accesses; see readElement() of AtomvetHooks. */

@@ -2,6 +2,7 @@ package java.lang;
 
 import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
+import jdk.internal.vm.annotation.Stable;
 
 /**
  * What rewritten code calls. The agent defines this class in java.base, where every class loader and module sees it.
@@ -73,6 +74,8 @@ public final class AtomvetHooks {
     private static final long KEPT_OF_THIS = constant(67);
     private static final long CELLS = constant(69);
     private static final long CELLS_MASK = constant(70);
+    private static final long SUMMARIES = constant(71);
+    private static final long QUIET = constant(72);
     private static final int CELL_SHIFT = 6;
     private static final long CELL_PLACE = 8;
 
@@ -109,6 +112,10 @@ public final class AtomvetHooks {
         int calls;
         Object[] callObjects = new Object[16];
         int[] callSites = new int[16];
+        /** Bits of summaries for reads and for writes, and where it is told how many threads share this one's words: see natives.rs. */
+        final int firstRead;
+        final int firstWrite;
+        final long members;
         /** For AtomvetObjects.share(), which needs some memory and does not call itself. */
         final Object[] open = new Object[64];
         /** Where objects go that this thread shares, up to where, and how much room it had there. */
@@ -132,6 +139,9 @@ public final class AtomvetHooks {
             this.recorder = recorder;
             this.blocks = blocksOf(recorder);
             this.cell = cell(thread);
+            this.firstRead = (int) firstOf(recorder, 0);
+            this.firstWrite = (int) firstOf(recorder, 1);
+            this.members = firstOf(recorder, 2);
         }
     }
 
@@ -218,6 +228,25 @@ public final class AtomvetHooks {
         return U.getLong(SITES + ((long) site << 3));
     }
 
+    /** The words of sites of fields, in pages. What is not 0 any more is a constant to the second compiler. */
+    @Stable
+    private static final long[][] PLACES = new long[1 << 14][];
+    private static final int PAGE_SHIFT = 12;
+
+    private static long place(int site) {
+        long[] page = PLACES[site >>> PAGE_SHIFT];
+        return page == null ? 0 : page[site & (1 << PAGE_SHIFT) - 1];
+    }
+
+    static void setPlace(int site, long place) {
+        synchronized (PLACES) {
+            if (PLACES[site >>> PAGE_SHIFT] == null) {
+                PLACES[site >>> PAGE_SHIFT] = new long[1 << PAGE_SHIFT];
+            }
+        }
+        PLACES[site >>> PAGE_SHIFT][site & (1 << PAGE_SHIFT) - 1] = place;
+    }
+
     // What is called at every access finds out whether the object is this thread's own, and leaves the rest to others. Where a site is not
     // known yet, "where" is 0, and the first word of an object is compared, which never is like a tag.
     //
@@ -234,10 +263,10 @@ public final class AtomvetHooks {
             nothing(site);
             return;
         }
-        long place = site(site);
+        long place = place(site);
         if (o != null && place >= 0
                 && U.getLong(o, place >>> 24 & 0xffff) != (U.getLong(Thread.currentThread(), TID) << 2 | 3)) {
-            readOther(o, site);
+            readOther(o, place, site);
         }
     }
 
@@ -246,10 +275,10 @@ public final class AtomvetHooks {
             nothing(site);
             return;
         }
-        long place = site(site);
+        long place = place(site);
         if (o != null && place >= 0
                 && U.getLong(o, place >>> 24 & 0xffff) != (U.getLong(Thread.currentThread(), TID) << 2 | 3)) {
-            writeOther(o, null, site);
+            writeOther(o, null, place, site);
         }
     }
 
@@ -258,18 +287,18 @@ public final class AtomvetHooks {
             nothing(site);
             return;
         }
-        long place = site(site);
+        long place = place(site);
         if (o != null && place >= 0
                 && U.getLong(o, place >>> 24 & 0xffff) != (U.getLong(Thread.currentThread(), TID) << 2 | 3)) {
-            writeOther(o, value, site);
+            writeOther(o, value, place, site);
         }
     }
 
     @DontInline
-    private static void readOther(Object o, int site) {
-        long base = base(o, site);
+    private static void readOther(Object o, long known, int site) {
+        long base = base(o, known, site);
         if (base != 0) {
-            long place = site(site);
+            long place = known != 0 ? known : place(site);
             long address = base + (place & 0xffffff);
             if ((place & VOLATILE_FIELD) != 0) {
                 accessVolatile(address, (int) (place >>> 40 & 0xff), site, 0);
@@ -280,13 +309,13 @@ public final class AtomvetHooks {
     }
 
     @DontInline
-    private static void writeOther(Object o, Object value, int site) {
-        long base = base(o, site);
+    private static void writeOther(Object o, Object value, long known, int site) {
+        long base = base(o, known, site);
         if (base != 0) {
             if (value != null) {
                 AtomvetObjects.publish(value);
             }
-            long place = site(site);
+            long place = known != 0 ? known : place(site);
             long address = base + (place & 0xffffff);
             if ((place & VOLATILE_FIELD) != 0) {
                 accessVolatile(address, (int) (place >>> 40 & 0xff), site, WRITE);
@@ -296,8 +325,8 @@ public final class AtomvetHooks {
         }
     }
 
-    private static long base(Object o, int site) {
-        long where = site(site) >>> 24 & 0xffff;
+    private static long base(Object o, long place, int site) {
+        long where = place >>> 24 & 0xffff;
         if (where != 0) {
             long id = U.getLong(o, where);
             if (id != 0 && (id & 1) == 0) {
@@ -316,7 +345,7 @@ public final class AtomvetHooks {
         }
         // This may take a while.
         finish(t);
-        long place = site(site);
+        long place = place(site);
         if (place == 0) {
             t.busy = true;
             try {
@@ -352,7 +381,7 @@ public final class AtomvetHooks {
     }
 
     private static long staticField(int site) {
-        long address = site(site);
+        long address = place(site);
         return address == 0 ? AtomvetObjects.resolveStatic(site) : address;
     }
 
@@ -568,6 +597,9 @@ public final class AtomvetHooks {
         long word = U.getLong(where);
         // Nothing is accessed that is in two quarters of a word, but for what takes two.
         long quiet = (bytes > 0xf ? 3L : 1L) << QUIET_SHIFT + (int) (address >>> 2 & 3);
+        if (word == 0) {
+            return isFirst(t, where, address, bytes, site, writes);
+        }
         if (word - U.getLong(recorder + BIRTH) >>> INDEX_SHIFT != 0 || (~word & quiet) != 0 || t.busy) {
             return false;
         }
@@ -592,6 +624,56 @@ public final class AtomvetHooks {
             finish(t);
             return false;
         }
+        remember(t, key, address, bytes, site, writes);
+        return true;
+    }
+
+    /**
+     * The same where the thread has no word yet and nobody else has one. Threads that are here for the first time at once all add their bits
+     * to the summary, then write words, which tell of no access yet, and then look: all but one, if not all, see another. Who comes by way
+     * of the agent adds its bit before it looks at words, so that it is seen, or else sees a word that is quiet.
+     */
+    @DontInline
+    private static boolean isFirst(T t, long where, long address, int bytes, int site, int writes) {
+        long summary = SUMMARIES + (address >>> 6 << 1);
+        int first = writes == 0 ? t.firstRead : t.firstWrite;
+        if ((U.getShort(summary) & first >>> 16) != 0 || U.getInt(t.members) != 1 || t.busy) {
+            return false;
+        }
+        finish(t);
+        if (t.depth != t.known && !enterAll(t)) {
+            return false;
+        }
+        long key = U.getLong(t.recorder + KEY);
+        U.putInt(t.cell + CELL_PLACE, (int) (address >>> STRIPE_SHIFT) | 1 << 31);
+        U.putLong(t.cell, t.cell + CELL_PLACE);
+        if ((U.getShort(summary) & first & 0xffff) == 0) {
+            // In four bytes, because nothing shorter is changed at once.
+            int shift = (int) (summary & 2) << 3;
+            U.getAndBitwiseOrInt(null, summary & -4, (first & 0xffff) << shift);
+        }
+        long quiet = key | LATE_READ | QUIET;
+        if (!U.compareAndSetLong(null, where, 0, quiet)) {
+            finish(t);
+            return false;
+        }
+        if ((U.getShortVolatile(null, summary) & first >>> 16) != 0) {
+            U.getAndBitwiseAndLong(null, where, ~QUIET);
+            finish(t);
+            return false;
+        }
+        long accessed = (long) bytes << (address & GRANULE - 1);
+        if (!U.compareAndSetLong(null, where, quiet, quiet | (writes == 0 ? 0 : LATE_WRITE) | accessed)) {
+            finish(t);
+            return false;
+        }
+        remember(t, key, address, bytes, site, writes);
+        return true;
+    }
+
+    /** Keeps what is needed to record a late access after all, as remember() of late.rs. */
+    private static void remember(T t, long key, long address, int bytes, int site, int writes) {
+        long recorder = t.recorder;
         long recent = recorder + RECENT + ((address >>> 3 & RECENT_MASK) << 4);
         U.putLong(recent, address & -8);
         U.putLong(recent + 8, site);
@@ -605,7 +687,6 @@ public final class AtomvetHooks {
             U.putByte(bare + BARE_WRITES, (byte) writes);
             U.putInt(recorder + BARE, count + 1);
         }
-        return true;
     }
 
     /** Holds the stripe of an address until the access is over, as hold() of under_way.rs; false if another thread has it. */
@@ -1093,6 +1174,7 @@ public final class AtomvetHooks {
     private static native long attach(long thread, String name);
     private static native boolean isSilent();
     private static native long blocksOf(long recorder);
+    private static native long firstOf(long recorder, int which);
     private static native void countVirtual();
     static native void countUnfollowed();
     private static native long access(

@@ -114,7 +114,7 @@ final class AtomvetObjects {
         /** How much room an object takes. */
         long room(Object o) {
             if (!type.isArray()) {
-                return o instanceof Class ? 16 + 8L * 1024 : 2 * end;
+                return o instanceof Class ? 16 + 8L * 1024 : end;
             }
             if (o instanceof byte[] || o instanceof boolean[]) {
                 return AtomvetHooks.HEADER + (long) AtomvetHooks.smallLength(o);
@@ -520,6 +520,9 @@ final class AtomvetObjects {
 
     /** Finds out where a field is. */
     static long resolve(Object o, int site) {
+        if (AtomvetHooks.site(site) < 0) {
+            return setSite(site, -1);
+        }
         String[] field = AtomvetHooks.fieldOf(site);
         About about = About.ALL.get(o.getClass());
         while (about != null && !about.type.getName().equals(field[0])) {
@@ -533,7 +536,7 @@ final class AtomvetObjects {
             for (int i = 0; i < about.fields.length; i += 3) {
                 if (about.fields[i].equals(field[1]) && about.fields[i + 1].equals(field[2])) {
                     int modifiers = Integer.parseInt(about.fields[i + 2]);
-                    long displacement = 2 * AtomvetHooks.offset(about.type, field[1]);
+                    long displacement = AtomvetHooks.offset(about.type, field[1]);
                     if ((modifiers & 0x10) != 0 || displacement == 0 || displacement >= 1 << 24) {
                         return setSite(site, -1);
                     }
@@ -546,12 +549,14 @@ final class AtomvetObjects {
         return setSite(site, -1);
     }
 
-    /** The bytes of a field, of which there are twice as many as in the JVM, so that most fields have words of their own. */
+    /** The bytes of a field. */
     private static int bytes(String descriptor) {
         switch (descriptor.charAt(0)) {
-            case 'B': case 'Z': return 0x3;
-            case 'C': case 'S': return 0xf;
-            default: return 0xff;
+            case 'B': case 'Z': return 0x1;
+            case 'C': case 'S': return 0x3;
+            case 'I': case 'F': return 0xf;
+            case 'J': case 'D': return 0xff;
+            default: return (1 << Unsafe.ARRAY_OBJECT_INDEX_SCALE) - 1;
         }
     }
 
@@ -559,6 +564,9 @@ final class AtomvetObjects {
         AtomvetHooks.T t = AtomvetHooks.t();
         if (t == null || t.busy) {
             return -1;
+        }
+        if (AtomvetHooks.site(site) < 0) {
+            return setSite(site, -1);
         }
         t.busy = true;
         try {
@@ -600,7 +608,7 @@ final class AtomvetObjects {
             for (int i = 0; i < about.fields.length; i += 3) {
                 int modifiers = Integer.parseInt(about.fields[i + 2]);
                 if ((modifiers & 8) == 0 && AtomvetHooks.offset(about.type, about.fields[i]) == offset) {
-                    AtomvetHooks.named(about.number, 2 * offset, about.fields[i], 0);
+                    AtomvetHooks.named(about.number, offset, about.fields[i], 0);
                     return (modifiers & 0x10) != 0 ? 0 : bytes(about.fields[i + 1]);
                 }
             }
@@ -632,7 +640,7 @@ final class AtomvetObjects {
     }
 
     private static long setSite(int site, long place) {
-        U.putLong(AtomvetHooks.SITES + ((long) site << 3), place);
+        AtomvetHooks.setPlace(site, place);
         return place;
     }
 }
