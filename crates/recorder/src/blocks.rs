@@ -71,11 +71,28 @@ fn enter_slowly(block: u64, stack: usize, place: usize) {
 
 #[inline(always)]
 fn push(thread: &mut Thread, block: u64, stack: usize, place: usize) {
-    let (depth, key) = (thread.depth, thread.key);
-    let Some(entered) = thread.next_key() else {
-        return enter_under_another_index(thread, block, stack, place, key);
-    };
-    thread.key = entered;
+    let key = thread.key;
+    match thread.next_key() {
+        Some(entered) => {
+            thread.key = entered;
+            add_frame(thread, block, stack, place, key);
+        }
+        None => push_under_another_index(thread, block, stack, place, key),
+    }
+}
+
+/// Enters a block for which there was no number left.
+#[cold]
+#[inline(never)]
+fn push_under_another_index(thread: &mut Thread, block: u64, stack: usize, place: usize, key: u64) {
+    thread.use_up_index();
+    add_frame(thread, block, stack, place, key);
+}
+
+/// Adds a frame for a block that begins with the thread's period; `key` is that before.
+#[inline(always)]
+fn add_frame(thread: &mut Thread, block: u64, stack: usize, place: usize, key: u64) {
+    let (depth, entered) = (thread.depth, thread.key);
     let frame = Frame { block, stack, place, key, entered, bare_count: u64::from(thread.bare_count) };
     // In this order: another thread that looks at this one now finds the new period in no block yet (`act_for` in
     // `late.rs`); and a signal handler that came in between has used the room, perhaps when half of the frame was
@@ -90,19 +107,6 @@ fn push(thread: &mut Thread, block: u64, stack: usize, place: usize) {
             enter_again(thread, block, stack, place, key);
         }
     }
-}
-
-/// Enters a block for which there was no number left.
-#[cold]
-#[inline(never)]
-fn enter_under_another_index(thread: &mut Thread, block: u64, stack: usize, place: usize, key: u64) {
-    thread.use_up_index();
-    let frame =
-        Frame { block, stack, place, key, entered: thread.key, bare_count: u64::from(thread.bare_count) };
-    // SAFETY: there is room for so many.
-    unsafe { thread.frames.add(thread.depth).write_volatile(frame) };
-    compiler_fence(Ordering::SeqCst);
-    thread.depth += 1;
 }
 
 /// Enters the innermost block once more, after what a signal handler did meanwhile.
@@ -190,21 +194,24 @@ pub fn leave(thread: &mut Thread) {
     let Some(frame) = innermost(thread) else { return overflow_left(thread) };
     // SAFETY: the thread's own field, which others write.
     let by_other = unsafe { (&raw const thread.announced_by_other).read_volatile() };
-    if frame.entered <= by_other || thread.announced >= thread.depth {
-        return leave_announced(thread, &frame);
+    let is_announced = frame.entered <= by_other || thread.announced >= thread.depth;
+    let has_received = frame.entered < thread.received && u64::from(thread.bare_count) > frame.bare_count;
+    if is_announced || has_received {
+        return leave_recorded(thread, &frame);
     }
     pop(thread, &frame);
 }
 
-/// Leaves the innermost block, which was announced, and so were those around it, whoever did it.
+/// Leaves the innermost block, which may be announced, or be because of what was accessed in it after something was received.
 #[inline(never)]
-fn leave_announced(thread: &mut Thread, frame: &Frame) {
+fn leave_recorded(thread: &mut Thread, frame: &Frame) {
     if thread.bare_count > 0 && thread.busy == 0 {
         thread.busy = 1;
         late::record_bare(thread);
         thread.busy = 0;
     }
-    thread.announced = thread.depth - 1;
+    // If it was announced, so were those around it, whoever did it.
+    thread.announced = thread.announced_in_effect().min(thread.depth - 1);
     pop(thread, frame);
 }
 

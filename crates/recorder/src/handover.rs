@@ -40,6 +40,8 @@ const ALWAYS: u64 = 32;
 
 /// How often a lock is taken before it may be silent.
 static PATIENCE: AtomicU64 = AtomicU64::new(8 * TIME);
+/// How much more often a thread takes locks over before it matters no more in which function.
+const TOLD: u64 = 128;
 
 /// Locks may be silent from the start: for tests, which are short.
 pub fn have_no_patience() {
@@ -109,14 +111,24 @@ pub(crate) fn come_behind_period(thread: &mut Thread, period: u64, by_record: bo
         if !is_marked(period) {
             return false;
         }
-        // It would be the first thing on record in blocks that are not announced, and may as well be the last one before them: whoever
-        // comes after something in them comes after this, and what comes before it does not come after anything in them.
         thread.keep_others_out();
-        stream::record_in(thread, thread.announced_in_effect(), Kind::Behind, 0, told(period), place);
+        let open = blocks_for_handover(thread);
+        stream::record_in(thread, open, Kind::Behind, 0, told(period), place);
         thread.let_others();
     }
     thread.behind.note(period);
     true
+}
+
+/// In how many of the open blocks a handover is recorded. It would be the first thing on record in those that are not announced, and may
+/// as well be the last one before them: whoever comes after something in them comes after this, and what comes before it does not come
+/// after anything in them. But the first ones are recorded where they are, because reports tell in which function that was; and so are
+/// those in many blocks, or else there would be too many for anybody else to announce.
+fn blocks_for_handover(thread: &mut Thread) -> usize {
+    let (all, announced) = (thread.depth.min(FRAMES), thread.announced_in_effect());
+    let is_told = u64::from(thread.handovers) * TIME < PATIENCE.load(Ordering::Relaxed) * TOLD;
+    thread.handovers += u32::from(is_told);
+    if is_told || all.saturating_sub(announced) > MOST_BLOCKS / 2 { all } else { announced }
 }
 
 /// A lock is never to be silent.

@@ -30,7 +30,7 @@ use crate::{handover, planes, process, stream, sys};
 /// owner is the next thread of the same index.
 ///
 /// In lines of the cache: what every access changes, and nobody else looks at; what others look at and hardly ever changes; what
-/// they look at when they act on behalf of the thread, in two; what they change then; the rest.
+/// they look at when they act on behalf of the thread, in two; what they change each time; the rest.
 #[repr(C, align(64))]
 pub struct Thread {
     /// Records of at least this key are of the current period of the current block.
@@ -93,6 +93,8 @@ pub struct Thread {
     pub left_out_at: usize,
     /// How many periods in `unmarked`.
     pub unmarked_count: u32,
+    /// How often it took a lock over and said in which block, until that was often enough.
+    pub(crate) handovers: u32,
 
     /// Periods in which it gave locks back without a record and that have no mark yet, older ones first; no two with the same
     /// blocks open, but for the last.
@@ -355,7 +357,7 @@ impl Thread {
         (thread.depth, thread.announced, thread.announced_by_other) = (0, 0, 0);
         (thread.busy, thread.ignoring, thread.farewells) = (0, 0, 0);
         (thread.stack_low, thread.stack_high) = (stack_low, stack_high);
-        (thread.locks, thread.bare_count, thread.introduced) = (0, 0, 0);
+        (thread.locks, thread.bare_count, thread.introduced, thread.handovers) = (0, 0, 0, 0);
         (thread.silent_count, thread.unmarked_count) = (0, 0);
         thread.behind = Periods::NONE;
         thread.met = Periods::NONE;

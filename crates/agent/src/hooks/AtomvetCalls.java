@@ -508,7 +508,7 @@ public final class AtomvetCalls {
             if (call.argument == null || offset == 0) {
                 return 0;
             }
-            return AtomvetObjects.shared(t, call.argument) + U.getLong(object, offset);
+            return byOffset(t, call, call.argument, U.getLong(object, offset));
         }
         // Whose an object of the JDK is nobody knows: who uses it first need not have made it. Texts are many, and mostly
         // of the one who does.

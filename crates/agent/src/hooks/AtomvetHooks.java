@@ -845,7 +845,8 @@ public final class AtomvetHooks {
         boolean isUsual = depth + 1 == known && known <= DEPTH;
         boolean isAnnounced = isUsual && (U.getLong(recorder + ANNOUNCED) > depth
             || Long.compareUnsigned(U.getLong(recorder + BY_OTHER), U.getLong(frame + FRAME_ENTERED)) >= 0);
-        if (!isUsual || isAnnounced && bare != 0) {
+        if (!isUsual || bare != 0 && (isAnnounced || bare > U.getLong(frame + FRAME_BARE)
+                && U.getLong(recorder + RECEIVED) > U.getLong(frame + FRAME_ENTERED))) {
             leave(depth);
             return;
         }
