@@ -125,6 +125,8 @@ macro_rules! accesses {
             unsafe extern "C" fn $hook(address: usize) {
                 naked_asm!(
                     visibility!($hook),
+                    // In two lines of the cache, up to where it returns.
+                    ".p2align 6",
                     concat!("mov rax, qword ptr [rip + ", thread!(), "@GOTTPOFF]"),
                     "movabs rdx, {mask}",
                     "mov rax, qword ptr fs:[rax]",
@@ -132,9 +134,9 @@ macro_rules! accesses {
                     "shr rdx",
                     "test rax, rax",
                     "jz 2f",
-                    "inc qword ptr [rax + {seen}]",
                     "add rdx, qword ptr [rax + {plane}]",
                     "mov rsi, qword ptr [rdx]",
+                    "inc qword ptr [rax + {seen}]",
                     // Is the word of this thread and this period?
                     "mov r8, rsi",
                     "sub r8, qword ptr [rax + {key}]",
@@ -142,10 +144,9 @@ macro_rules! accesses {
                     "shr r8, {index_shift}",
                     "jnz 3f",
                     // Has it all bytes? They are turned to where those of the first address would be.
-                    "mov r8d, esi",
-                    "ror r8w, cl",
-                    "not r8d",
-                    "test r8b, {bytes}",
+                    "ror si, cl",
+                    "not esi",
+                    "test sil, {bytes}",
                     "jnz 4f",
                     "ret",
                     // Everything else, in Rust.
@@ -194,6 +195,7 @@ macro_rules! accesses {
                     "ret",
                     // Of this period, but not of all bytes.
                     "4:",
+                    "mov rsi, qword ptr [rdx]",
                     "and esi, {kept_of_this}",
                     "cmp esi, {quiet}",
                     "jae 5b",
