@@ -8,7 +8,8 @@
 //! thread receives that is all the same, as long as the same blocks are open: one record, a *mark*, stands for all of them. The
 //! thread makes it before it receives something or announces a block that it entered since. Who takes the lock before that
 //! makes the mark on behalf of the thread. A block that is left meanwhile does not need it: all that comes before the block came
-//! before the silent one, so whether that is the last thing in the block or the first after it is all the same to everybody.
+//! before the silent one, so whether that is the last thing in the block or the first after it is all the same to everybody. In the same
+//! way a thread says that it comes behind another before those of its blocks that have nothing on record yet.
 //!
 //! ```text
 //! T1   [ take L  give back L ]   [ take M  give back M ]        (mark)  receives …
