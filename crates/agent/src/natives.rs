@@ -104,6 +104,9 @@ extern "system" fn constant(_: Env, _: Object, which: i32) -> i64 {
         70 => under_way::cells().1,
         71 => planes::summaries(),
         72 => shadow::QUIET as usize,
+        // Where every access is recorded, nothing settles.
+        73 if shadow::records_all() => isize::MAX as usize,
+        73 => atomics::patience() as usize,
         _ => 0,
     }) as i64
 }
@@ -272,14 +275,25 @@ pub(crate) fn access_atomic(kind: Kind, address: usize, size: usize, place: usiz
         return;
     }
     let access = if kind == Kind::Read { Access::Read } else { Access::Write };
-    under_way::stop_others(thread, access, address, size);
+    if !atomics::is_alone(address, size) {
+        under_way::stop_others(thread, access, address, size);
+    }
     let stripe = shadow::stripe(address);
     stripe.lock();
+    let kind = atomics::as_used(kind, address, size);
     if atomics::take_over(thread, kind, address, size, place) {
         stream::record(thread, kind, size as u8, address as u64, place);
     }
     stripe.unlock();
     thread.busy = 0;
+}
+
+/// Whether the running thread is alone in the memory of an object, in the lowest bit, and what tells who has written to it, in the others.
+#[unsafe(export_name = "Java_java_lang_AtomvetSettled_company")]
+extern "system" fn company(_: Env, _: Object, base: i64, bytes: i64) -> i64 {
+    let Some(thread) = thread::current() else { return 0 };
+    let (base, bytes) = (base as usize, bytes as usize);
+    (planes::written(base, bytes) << 1 | u64::from(planes::is_alone(thread, base, bytes))) as i64
 }
 
 /// Blocks that were entered since the recorder was last told: their sites are at `memory`.

@@ -57,8 +57,8 @@ fn the_committed_classes_are_what_the_compiler_makes_of_the_source() {
         .arg("-d")
         .arg(&out)
         .args(
-            ["AtomvetHooks.java", "AtomvetObjects.java", "AtomvetCalls.java", "AtomvetFields.java"]
-                .map(|file| source.join(file)),
+            ["Hooks", "Objects", "Settled", "Calls", "Fields"]
+                .map(|class| source.join(format!("Atomvet{class}.java"))),
         )
         .output()
         .unwrap();

@@ -34,6 +34,9 @@ pub(crate) struct Options {
     /// Leave these classes alone: org.junit.*
     #[arg(long, value_name = "CLASS", value_delimiter = ',', help_heading = "Java")]
     pub(crate) exclude: Vec<String>,
+    /// Of every array, watch only the first N elements [default: all]
+    #[arg(long, value_name = "N", help_heading = "Java")]
+    pub(crate) elements: Option<u32>,
 }
 
 /// Whether a program is a JVM's launcher.
@@ -93,8 +96,12 @@ fn agent_options(options: &Options, library: &Library) -> anyhow::Result<Vec<OsS
             separator = ",";
         }
     }
-    // Hooks make methods longer, and long methods are not compiled otherwise.
-    Ok(vec![agent, "-XX:-DontCompileHugeMethods".into()])
+    if let Some(most) = options.elements {
+        agent.push(format!("{separator}elements={most}"));
+    }
+    // Hooks make methods longer. Long ones are not compiled otherwise; and compilers would repeat, in those that call them, so many
+    // that are compiled already that it takes them half as long again (bench/).
+    Ok(vec![agent, "-XX:-DontCompileHugeMethods".into(), "-XX:InlineSmallCode=800".into()])
 }
 
 /// A pattern is the name of a class or of a package, with stars.

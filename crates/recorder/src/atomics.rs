@@ -67,6 +67,11 @@ pub fn have_no_patience() {
     PATIENCE.store(0, Ordering::Relaxed);
 }
 
+/// How many accesses are recorded from now on, whatever they are.
+pub fn patience() -> u64 {
+    PATIENCE.load(Ordering::Relaxed)
+}
+
 #[inline(always)]
 fn variable(address: usize, size: usize) -> u64 {
     ((address & 7) as u64) << 1 | u64::from(size.trailing_zeros()) << 4
@@ -89,6 +94,12 @@ fn overlaps(word: u64, address: usize, size: usize) -> bool {
     word != 0 && bytes_of(word) & bytes(address, size) != 0
 }
 
+/// Whether nobody accesses an atomic plainly, so far.
+#[inline(always)]
+pub fn is_alone(address: usize, size: usize) -> bool {
+    writes_to(address) & (ALONE | VARIABLE) == ALONE | variable(address, size)
+}
+
 /// Whether an access of this period covers a read.
 #[inline(always)]
 pub fn is_covered(thread: &Thread, address: usize, size: usize) -> bool {
@@ -99,6 +110,15 @@ pub fn is_covered(thread: &Thread, address: usize, size: usize) -> bool {
     } else {
         shadow::is_covered(thread, Access::Read, address, size)
     }
+}
+
+/// Under the lock of its stripe: what an access counts as. Updates commute only where nothing else is done (`translate.rs`), and where that
+/// was left out, nobody but these words knows it.
+#[inline(always)]
+pub fn as_used(kind: Kind, address: usize, size: usize) -> Kind {
+    let word = if commutes(kind) { writes_to(address) } else { 0 };
+    let is_used_otherwise = word & (SILENCED | ALWAYS | VARIABLE) == SILENCED | variable(address, size);
+    if is_used_otherwise { Kind::Update } else { kind }
 }
 
 /// Under the lock of its stripe, before an access to at most 8 bytes takes effect: what it comes after is recorded, and it is

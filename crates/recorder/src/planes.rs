@@ -232,6 +232,43 @@ pub fn words_in_the_way(
     })
 }
 
+/// Whether nobody but this thread has accessed some memory plainly, as far as is known.
+pub fn is_alone(thread: &Thread, address: usize, bytes: usize) -> bool {
+    let own = 0x11 << (thread.index as usize % PLANES);
+    let is_own = |word: &AtomicU64| {
+        let word = word.load(Ordering::Relaxed);
+        word == 0 || thread.owns(word)
+    };
+    summaries_of(address, bytes).all(|known| known & !own == 0)
+        && (!shares_its_planes(thread)
+            || granules(address, bytes)
+                .flat_map(|at| [Access::Read, Access::Write].map(|access| access.own(thread, at)))
+                .all(is_own))
+}
+
+/// A number that changes when somebody writes to some memory in a new period; 0 if nobody has.
+pub fn written(address: usize, bytes: usize) -> u64 {
+    const WRITES: u8 = (1 << PLANES) - 1;
+    let known = summaries_of(address, bytes).fold(0, |all, known| all | known & WRITES);
+    let groups = (0..PLANES).filter(|group| known >> group & 1 != 0);
+    let words = groups.flat_map(|group| {
+        // SAFETY: reserved planes.
+        granules(address, bytes).map(move |at| unsafe { word(plane_of_writes(group), at) })
+    });
+    // From one to the next all bits of the sum move on.
+    words.fold(0, |sum, word| {
+        (sum ^ word.load(Ordering::Relaxed) & shadow::WHEN).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    })
+}
+
+fn summaries_of(address: usize, bytes: usize) -> impl Iterator<Item = u8> {
+    (address & !63..address + bytes).step_by(64).map(|line| summary(line).load(Ordering::SeqCst) as u8)
+}
+
+fn granules(address: usize, bytes: usize) -> impl Iterator<Item = usize> {
+    (address & !(GRANULE - 1)..address + bytes).step_by(GRANULE)
+}
+
 /// Before the thread's own word is first written to.
 #[inline(always)]
 pub fn summarise(thread: &Thread, access: Access, address: usize) {

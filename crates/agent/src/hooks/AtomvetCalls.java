@@ -1,6 +1,7 @@
 package java.lang;
 
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
 
 /**
  * What watched methods of the JDK call: see juc.rs, whose table says which methods they are, whose calls count, and which
@@ -149,6 +150,7 @@ public final class AtomvetCalls {
         enter(object, argument, number, site);
     }
 
+    @DontInline
     private static void enter(Object object, Object argument, long number, int site) {
         AtomvetHooks.T t = AtomvetHooks.t();
         if (t == null) {
@@ -214,6 +216,7 @@ public final class AtomvetCalls {
         leave(null, THROWS, site);
     }
 
+    @DontInline
     private static void leave(Object result, int way, int site) {
         AtomvetHooks.T t = AtomvetHooks.t();
         if (t == null || t.busy) {
@@ -264,6 +267,7 @@ public final class AtomvetCalls {
 
     // What is given to others, before anything happens.
 
+    @DontInline
     private static void give(AtomvetHooks.T t, Call call) {
         Object object = call.object;
         int place = call.place;
@@ -342,6 +346,7 @@ public final class AtomvetCalls {
 
     // What is got from others, when it is over.
 
+    @DontInline
     private static void get(AtomvetHooks.T t, Call call, Object result, int way) {
         Object object = call.object;
         int place = call.place;
@@ -482,6 +487,7 @@ public final class AtomvetCalls {
     }
 
     /** The variable that a call is about; 0 if it is this thread's own. */
+    @DontInline
     private static long variable(AtomvetHooks.T t, Call call) {
         Object object = call.object;
         if (object == null) {
@@ -524,6 +530,7 @@ public final class AtomvetCalls {
     }
 
     /** What a handle is for: a field of the argument, a static field, or an element of the argument. */
+    @DontInline
     private static long byHandle(AtomvetHooks.T t, Call call) {
         Object handle = call.object;
         // From JDK 22 on, one that was made before its class was initialised has the other one in it.
@@ -540,6 +547,7 @@ public final class AtomvetCalls {
     }
 
     /** What is at an offset in an object; static fields are in their class. */
+    @DontInline
     private static long byOffset(AtomvetHooks.T t, Call call, Object o, long offset) {
         if (o == null) {
             return 0;
@@ -553,7 +561,7 @@ public final class AtomvetCalls {
         if (field.size == 0 || field.isStatic) {
             return field.address;
         }
-        return AtomvetObjects.shared(t, o) + offset;
+        return AtomvetObjects.shared(t, o) + field.address;
     }
 
     /** The same variable as for the program's own accesses; see readElement() of AtomvetHooks. */

@@ -7,7 +7,7 @@ final class AtomvetFields {
     final boolean isStatic;
     /** The bytes of the variable; 0 if there is none, as for final fields. */
     final int size;
-    /** Of a static field. */
+    /** Where it is: seen from the base of its object, unless it is static. */
     final long address;
 
     /** Those that were used last. */
@@ -25,9 +25,9 @@ final class AtomvetFields {
         int at = (System.identityHashCode(type) + (int) offset * 31) & KNOWN.length - 1;
         AtomvetFields known = KNOWN[at];
         if (known == null || known.type != type || known.offset != offset || known.isStatic != isStatic) {
-            long address = isStatic ? AtomvetObjects.staticField(t, type, offset) : 0;
-            int bytes = isStatic ? address == 0 ? 0 : 0xff : AtomvetObjects.field(type, offset);
-            known = new AtomvetFields(type, offset, isStatic, Integer.bitCount(bytes), address);
+            long place = isStatic ? AtomvetObjects.staticField(t, type, offset) : AtomvetObjects.field(type, offset);
+            int size = isStatic ? place == 0 ? 0 : 8 : Long.bitCount(place >>> 32);
+            known = new AtomvetFields(type, offset, isStatic, size, isStatic ? place : (int) place);
             KNOWN[at] = known;
         }
         return known;

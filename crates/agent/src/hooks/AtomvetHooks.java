@@ -60,7 +60,7 @@ public final class AtomvetHooks {
     private static final long RECENT = constant(48);
     private static final long RECENT_MASK = constant(49);
     private static final int MOST_BARE = (int) constant(50);
-    private static final long SEEN = constant(51);
+    static final long SEEN = constant(51);
     private static final long BY_OTHER = constant(52);
 
     private static final long STRIPES = constant(60);
@@ -118,10 +118,9 @@ public final class AtomvetHooks {
         final long members;
         /** For AtomvetObjects.share(), which needs some memory and does not call itself. */
         final Object[] open = new Object[64];
-        /** Where objects go that this thread shares, up to where, and how much room it had there. */
-        long nextBase;
-        long endOfBases;
-        long roomForBases;
+        /** Where objects go that this thread shares; those with atomics by themselves, so that words about atomics are in few pages. */
+        final AtomvetObjects.Room room = new AtomvetObjects.Room(true);
+        final AtomvetObjects.Room roomForAtomics = new AtomvetObjects.Room(false);
         /** Classes whose objects this thread has used lately; see AtomvetObjects. */
         static final int ABOUTS = 256;
         final AtomvetObjects.About[] abouts = new AtomvetObjects.About[ABOUTS];
@@ -129,6 +128,13 @@ public final class AtomvetHooks {
         final AtomvetObjects.Shared[] lately = new AtomvetObjects.Shared[AtomvetObjects.LATELY];
         /** Their hash codes, all in a few lines of the cache, which the objects are not. */
         final int[] latelyHashes = new int[AtomvetObjects.LATELY];
+        /** How many times the table was swept that these are from, and how often one was looked for that is not among them. */
+        int sweeps;
+        int misses;
+        /** Bases of objects that may settle, how often they were looked at, and who had written to them; see AtomvetSettled. */
+        final long[] candidates = new long[AtomvetSettled.CANDIDATES];
+        final byte[] looks = new byte[AtomvetSettled.CANDIDATES];
+        final long[] written = new long[AtomvetSettled.CANDIDATES];
         /** Where a method is about to be called that may be watched; the innermost watched call. See AtomvetCalls. */
         int calling;
         AtomvetCalls.Call call;
@@ -296,21 +302,31 @@ public final class AtomvetHooks {
 
     @DontInline
     private static void readOther(Object o, long known, int site) {
-        long base = base(o, known, site);
+        long number = number(o, known);
+        if (AtomvetSettled.is(number) && AtomvetSettled.allows(number, AtomvetSettled.READ)
+                && (known & VOLATILE_FIELD) == 0) {
+            return;
+        }
+        long base = isBase(number) ? number : object(o, site, AtomvetSettled.READ);
         if (base != 0) {
             long place = known != 0 ? known : place(site);
             long address = base + (place & 0xffffff);
             if ((place & VOLATILE_FIELD) != 0) {
                 accessVolatile(address, (int) (place >>> 40 & 0xff), site, 0);
             } else {
-                readAt(address, (int) (place >>> 40), site);
+                readAt(o, base, address, (int) (place >>> 40), site);
             }
         }
     }
 
     @DontInline
     private static void writeOther(Object o, Object value, long known, int site) {
-        long base = base(o, known, site);
+        long number = number(o, known);
+        if (AtomvetSettled.is(number) && AtomvetSettled.allows(number, AtomvetSettled.WRITE)
+                && (known & VOLATILE_FIELD) == 0) {
+            return;
+        }
+        long base = isBase(number) ? number : object(o, site, AtomvetSettled.WRITE);
         if (base != 0) {
             if (value != null) {
                 AtomvetObjects.publish(value);
@@ -320,25 +336,25 @@ public final class AtomvetHooks {
             if ((place & VOLATILE_FIELD) != 0) {
                 accessVolatile(address, (int) (place >>> 40 & 0xff), site, WRITE);
             } else {
-                writeAt(address, (int) (place >>> 40), site);
+                writeAt(o, base, address, (int) (place >>> 40), site);
             }
         }
     }
 
-    private static long base(Object o, long place, int site) {
+    /** The number of an object, or 0 if it is not known where that is. */
+    private static long number(Object o, long place) {
         long where = place >>> 24 & 0xffff;
-        if (where != 0) {
-            long id = U.getLong(o, where);
-            if (id != 0 && (id & 1) == 0) {
-                return id;
-            }
-        }
-        return object(o, site);
+        return where == 0 ? 0 : U.getLong(o, where);
+    }
+
+    /** Whether a number is a base and nothing else. */
+    private static boolean isBase(long number) {
+        return number != 0 && (number & 1) == 0;
     }
 
     /** The base of an object of a field access, or 0 if nothing is to be recorded. */
     @DontInline
-    private static long object(Object o, int site) {
+    private static long object(Object o, int site, int access) {
         T t = t();
         if (t == null || t.busy) {
             return 0;
@@ -357,7 +373,8 @@ public final class AtomvetHooks {
         if (place < 0) {
             return 0;
         }
-        return AtomvetObjects.touch(t, o, place >>> 24 & 0xffff);
+        boolean isVolatile = (place & VOLATILE_FIELD) != 0;
+        return AtomvetObjects.touch(t, o, place >>> 24 & 0xffff, isVolatile ? AtomvetSettled.ATOMIC : access);
     }
 
     @DontInline
@@ -366,7 +383,7 @@ public final class AtomvetHooks {
         if (address >= VOLATILE_STATIC) {
             accessVolatile(address - VOLATILE_STATIC, 0xff, site, 0);
         } else if (address > 0) {
-            readAt(address, 0xff, site);
+            readAt(null, 0, address, 0xff, site);
         }
     }
 
@@ -376,7 +393,7 @@ public final class AtomvetHooks {
         if (address >= VOLATILE_STATIC) {
             accessVolatile(address - VOLATILE_STATIC, 0xff, site, WRITE);
         } else if (address > 0) {
-            writeAt(address, 0xff, site);
+            writeAt(null, 0, address, 0xff, site);
         }
     }
 
@@ -505,7 +522,7 @@ public final class AtomvetHooks {
         if (EMPTY || array == null || index < 0 || index >= array.length) {
             return;
         }
-        long base = AtomvetObjects.array(array);
+        long base = AtomvetObjects.array(array, AtomvetSettled.WRITE);
         if (base == 0 || value != null && !array.getClass().getComponentType().isInstance(value)) {
             return;
         }
@@ -513,7 +530,7 @@ public final class AtomvetHooks {
             AtomvetObjects.publish(value);
         }
         if (index < CUTOFF) {
-            writeAt(base + HEADER + ((long) index << 3), 0xff, site);
+            writeAt(array, base, base + HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
@@ -521,43 +538,54 @@ public final class AtomvetHooks {
         return array instanceof byte[] ? ((byte[]) array).length : ((boolean[]) array).length;
     }
 
+    @DontInline
     private static void readElement(Object array, long displacement, int bytes, int site) {
         if (EMPTY) {
             return;
         }
-        long base = AtomvetObjects.array(array);
+        long base = AtomvetObjects.array(array, AtomvetSettled.READ);
         if (base != 0) {
-            readAt(base + displacement, bytes, site);
+            readAt(array, base, base + displacement, bytes, site);
         }
     }
 
+    @DontInline
     private static void writeElement(Object array, long displacement, int bytes, int site) {
         if (EMPTY) {
             return;
         }
-        long base = AtomvetObjects.array(array);
+        long base = AtomvetObjects.array(array, AtomvetSettled.WRITE);
         if (base != 0) {
-            writeAt(base + displacement, bytes, site);
+            writeAt(array, base, base + displacement, bytes, site);
         }
     }
 
-    static void readAt(long address, int bytes, int site) {
+    /** An access to memory that others can reach, of an object or, where that is null, of a class. */
+    private static void readAt(Object o, long base, long address, int bytes, int site) {
         T t = t();
-        if (t != null) {
-            long where = word(t, READS, READ_SHIFT, address);
-            if (!isCovered(t, where, address, bytes) && !isLate(t, where, address, bytes, site, 0)) {
-                begin(t, address, bytes, site, 0);
-            }
+        if (t == null) {
+            return;
+        }
+        long where = word(t, READS, READ_SHIFT, address);
+        if (!isCovered(t, where, address, bytes) && !isLate(t, where, address, bytes, site, 0)) {
+            begin(t, address, bytes, site, 0);
+        }
+        if (o != null && AtomvetSettled.isTime(t)) {
+            AtomvetSettled.lookAt(t, o, base);
         }
     }
 
-    static void writeAt(long address, int bytes, int site) {
+    private static void writeAt(Object o, long base, long address, int bytes, int site) {
         T t = t();
-        if (t != null) {
-            long where = word(t, WRITES, WRITE_SHIFT, address);
-            if (!isCovered(t, where, address, bytes) && !isLate(t, where, address, bytes, site, 1)) {
-                begin(t, address, bytes, site, 1);
-            }
+        if (t == null) {
+            return;
+        }
+        long where = word(t, WRITES, WRITE_SHIFT, address);
+        if (!isCovered(t, where, address, bytes) && !isLate(t, where, address, bytes, site, 1)) {
+            begin(t, address, bytes, site, 1);
+        }
+        if (o != null && AtomvetSettled.isTime(t)) {
+            AtomvetSettled.lookAt(t, o, base);
         }
     }
 
@@ -961,7 +989,7 @@ public final class AtomvetHooks {
         long where = AtomvetObjects.About.of(t, o).where;
         if (where != 0) {
             long id = U.getLongVolatile(o, where);
-            return id != 0 && (id & 1) == 0 ? id : AtomvetObjects.share(t, o);
+            return AtomvetObjects.isShared(id) ? AtomvetSettled.base(id) : AtomvetObjects.share(t, o);
         }
         // The hash code of a locked object takes long to get.
         AtomvetObjects.Shared known = t.lastLocks[held];

@@ -9,9 +9,9 @@ import jdk.internal.vm.annotation.DontInline;
  * Whose objects are, and where they and their fields would be in a memory that has nothing else in it.
  *
  * An object is 0 (nobody has touched it), or its owner's (a number that tells the thread and ends in two bits that the
- * first word of no object ends in), or shared: an even number, its base, where it would be in that memory. The number is
- * in a field that the agent adds to application classes. For other objects it is in two tables by identity: OWNERS may
- * forget, and then the object counts as shared; Shared never does.
+ * first word of no object ends in), or shared: an even number, its base, where it would be in that memory, which may get a mark
+ * (AtomvetSettled). The number is in a field that the agent adds to application classes. For other objects it is in two tables
+ * by identity: OWNERS may forget, and then the object counts as shared; Shared never does.
  */
 final class AtomvetObjects {
     private static final Unsafe U = Unsafe.getUnsafe();
@@ -19,6 +19,11 @@ final class AtomvetObjects {
     /** Of the agent: see constant() in natives.rs. */
     private static final long NEXT_BASE = AtomvetHooks.constant(1);
     private static final long OWNERS = AtomvetHooks.constant(2);
+
+    /** Modifiers of fields. */
+    private static final int STATIC = 0x8;
+    private static final int FINAL = 0x10;
+    private static final int IS_VOLATILE = 0x40;
 
     /** The field that has an object's number. */
     private static final String ID_FIELD = "$atomvet";
@@ -38,14 +43,21 @@ final class AtomvetObjects {
         final long[] references;
         /** Its own fields: name, descriptor and modifiers of each. */
         final String[] fields;
+        /** Where each of them would be in an object, seen from its base; 0 if it is static or final. */
+        final int[] displacements;
         final About parent;
-        /** Behind its last field. */
-        final long end;
+        /** Behind the last one. */
+        final int end;
+        /** Whether it has fields that are volatile, or is a class of the JDK that is one variable. */
+        final boolean hasAtomics;
         /** Whether its objects are followed when something is published, and whether they are shared then. */
         final boolean followed;
         final boolean mayBeShared;
         /** Whether the JVM never gives it up, so that it may be held on to. */
         final boolean stays;
+        /** How many of its objects had settled in vain, as one thread's or as only read; not exactly. */
+        int aloneInVain;
+        int readInVain;
 
         static final ClassValue<About> ALL = new ClassValue<About>() {
             @Override
@@ -83,7 +95,9 @@ final class AtomvetObjects {
             parent = above == null || type.isArray() ? null : ALL.get(above);
             number = AtomvetHooks.describe(type, parent == null ? 0 : parent.number);
             fields = type.isArray() ? new String[0] : AtomvetHooks.fields(type);
-            long last = parent == null ? 8 : parent.end;
+            displacements = new int[fields.length / 3];
+            boolean hasVolatile = false;
+            int next = parent == null ? 8 : parent.end;
             long id = parent == null ? 0 : parent.where;
             int count = parent == null ? 0 : parent.references.length;
             long[] found = new long[count + fields.length / 3];
@@ -91,24 +105,42 @@ final class AtomvetObjects {
                 found[i] = parent.references[i];
             }
             for (int i = 0; i < fields.length; i += 3) {
-                if ((Integer.parseInt(fields[i + 2]) & 8) != 0) {
+                int modifiers = Integer.parseInt(fields[i + 2]);
+                if ((modifiers & STATIC) != 0) {
                     continue;
                 }
                 long offset = AtomvetHooks.offset(type, fields[i]);
-                last = Math.max(last, offset + 8);
                 if (fields[i].equals(ID_FIELD)) {
                     id = id == 0 ? offset : id;
-                } else if (fields[i + 1].charAt(0) == 'L' || fields[i + 1].charAt(0) == '[') {
+                    continue;
+                }
+                if (fields[i + 1].charAt(0) == 'L' || fields[i + 1].charAt(0) == '[') {
                     found[count++] = offset;
                 }
+                if ((modifiers & (FINAL | IS_VOLATILE)) == 0 && offset != 0) {
+                    int size = Integer.bitCount(bytes(fields[i + 1]));
+                    next = next + size - 1 & -size;
+                    displacements[i / 3] = next;
+                    next += size;
+                }
             }
+            for (int i = 0; i < fields.length; i += 3) {
+                if ((Integer.parseInt(fields[i + 2]) & (STATIC | IS_VOLATILE)) == IS_VOLATILE) {
+                    // Each has 8 bytes for itself, and all of them words of the filter: see atomics.rs and late.rs of the recorder.
+                    next = hasVolatile ? next : next + 15 & -16;
+                    hasVolatile = true;
+                    displacements[i / 3] = next;
+                    next += 8;
+                }
+            }
+            end = hasVolatile ? next + 15 & -16 : next;
             references = java.util.Arrays.copyOf(found, count);
             where = id >= 1 << 16 ? 0 : id;
-            end = last;
             ClassLoader loader = type.getClassLoader();
             stays = (loader == null || loader instanceof BuiltinClassLoader) && !type.isHidden();
             followed = loader != null;
             mayBeShared = followed || type.isArray();
+            hasAtomics = hasVolatile || parent != null && parent.hasAtomics || !mayBeShared && type != Object.class;
         }
 
         /** How much room an object takes. */
@@ -124,10 +156,15 @@ final class AtomvetObjects {
         }
     }
 
-    /** The base of an object that this thread uses; 0 if it is this thread's own. */
-    static long touch(AtomvetHooks.T t, Object o, long where) {
+    /** Whether a number is that of a shared object. */
+    static boolean isShared(long id) {
+        return id != 0 && (id & 3) != 3;
+    }
+
+    /** The base of an object that this thread accesses; 0 if it is this thread's own, or has settled in a way that allows it. */
+    static long touch(AtomvetHooks.T t, Object o, long where, int access) {
         if (where == 0) {
-            return array(o);
+            return array(o, access);
         }
         long id = U.getLongVolatile(o, where);
         if (id == 0) {
@@ -139,7 +176,24 @@ final class AtomvetObjects {
         if (id == t.tag) {
             return 0;
         }
-        return (id & 1) == 0 && id != 0 ? id : share(t, o);
+        if (!isShared(id)) {
+            return share(t, o);
+        }
+        if (AtomvetSettled.is(id) && access != AtomvetSettled.ATOMIC) {
+            if (AtomvetSettled.allows(id, access)) {
+                return 0;
+            }
+            AtomvetSettled.disturb(t, o, id);
+        }
+        return AtomvetSettled.base(id);
+    }
+
+    /** Gives a shared object another number with the same base, unless it has a third one. */
+    static boolean change(Object o, About about, long from, long to) {
+        if (about.where != 0) {
+            return U.compareAndSetLong(o, about.where, from, to);
+        }
+        return Shared.change(o, from, to);
     }
 
     /** An object is stored where other threads can find it. */
@@ -152,7 +206,7 @@ final class AtomvetObjects {
         About about = About.of(t, o);
         if (about.where != 0) {
             long id = U.getLongVolatile(o, about.where);
-            if (id == 0 || (id & 1) != 0) {
+            if (!isShared(id)) {
                 share(t, o);
             }
         } else if (about.mayBeShared) {
@@ -160,27 +214,32 @@ final class AtomvetObjects {
         }
     }
 
-    /** The base of an object, which is shared from now on. */
+    /** The base of an object, which is shared from now on, and does not stay settled. */
     static long shared(AtomvetHooks.T t, Object o) {
         long where = About.of(t, o).where;
         if (where == 0) {
             return unnumbered(t, o, System.identityHashCode(o));
         }
         long id = U.getLongVolatile(o, where);
-        return id != 0 && (id & 1) == 0 ? id : share(t, o);
+        if (AtomvetSettled.is(id)) {
+            AtomvetSettled.disturb(t, o, id);
+        }
+        return isShared(id) ? AtomvetSettled.base(id) : share(t, o);
     }
 
     /** The same of an object without a number. */
     private static long unnumbered(AtomvetHooks.T t, Object o, int hash) {
-        long base = lately(t, o, hash);
-        if (base != 0) {
-            return base;
-        }
-        Shared shared = Shared.entry(o, hash);
+        Shared shared = lately(t, o, hash);
         if (shared == null) {
-            return share(t, o);
+            shared = Shared.entry(o, hash);
+            if (shared == null) {
+                return share(t, o);
+            }
+            remember(t, shared);
         }
-        remember(t, shared);
+        if (shared.id != shared.base) {
+            AtomvetSettled.disturb(t, o, shared.id);
+        }
         return shared.base;
     }
 
@@ -191,7 +250,7 @@ final class AtomvetObjects {
         boolean wasBusy = t.busy;
         t.busy = false;
         try {
-            return array(o);
+            return array(o, AtomvetSettled.ATOMIC);
         } finally {
             t.busy = wasBusy;
         }
@@ -229,13 +288,24 @@ final class AtomvetObjects {
         boolean wasBusy = t.busy;
         t.busy = true;
         try {
-            About about = About.of(t, first);
-            long base = shareOne(t, first, about);
+            long base = shareOne(t, first, About.of(t, first));
             if (base < 0) {
                 return -base;
             }
+            shareContents(t, first);
+            return base;
+        } finally {
+            t.busy = wasBusy;
+        }
+    }
+
+    /** Shares what can be reached from a shared object. */
+    static void shareContents(AtomvetHooks.T t, Object first) {
+        boolean wasBusy = t.busy;
+        t.busy = true;
+        try {
             // Elements of an array are mostly of the same class.
-            About aboutNext = about;
+            About aboutNext = About.of(t, first);
             // All in here are shared; what they refer to may not be.
             Object[] open = t.open;
             int count = 1;
@@ -244,7 +314,7 @@ final class AtomvetObjects {
             while (count > 0) {
                 Object o = open[--count];
                 open[count] = null;
-                about = About.of(t, o);
+                About about = About.of(t, o);
                 Object[] elements = o instanceof Object[] ? (Object[]) o : null;
                 int references = elements != null ? elements.length : about.followed ? about.references.length : 0;
                 for (int i = 0; i < references && budget > 0; i++) {
@@ -268,7 +338,6 @@ final class AtomvetObjects {
             if (budget == 0) {
                 AtomvetHooks.countUnfollowed();
             }
-            return base;
         } finally {
             t.busy = wasBusy;
         }
@@ -283,21 +352,27 @@ final class AtomvetObjects {
             return base != 0 ? -base : Shared.add(t, o, hash, about);
         }
         long id = U.getLongVolatile(o, where);
-        if (id == 0 || (id & 1) != 0) {
+        if (!isShared(id)) {
             long base = newBase(t, o, about);
             do {
                 if (U.compareAndSetLong(o, where, id, base)) {
                     return base;
                 }
                 id = U.getLongVolatile(o, where);
-            } while (id == 0 || (id & 1) != 0);
+            } while (!isShared(id));
         }
-        return -id;
+        return -AtomvetSettled.base(id);
     }
 
+    @DontInline
     private static long newBase(AtomvetHooks.T t, Object o, About about) {
         long room = about.room(o) + 15 & -16;
-        long base = room > LEAST_ROOM / 2 ? U.getAndAddLong(null, NEXT_BASE, room) : smallBase(t, room);
+        long base;
+        if (room > Room.LEAST / 2) {
+            base = U.getAndAddLong(null, NEXT_BASE, room);
+        } else {
+            base = (about.hasAtomics ? t.roomForAtomics : t.room).take(room);
+        }
         if (o instanceof Class) {
             AtomvetHooks.announce(base, About.ALL.get((Class<?>) o).number, 1);
         } else {
@@ -306,28 +381,40 @@ final class AtomvetObjects {
         return base;
     }
 
-    /** What a thread gets at once: more every time, pages of the filter's words, and in the end one large page. */
-    private static final long LEAST_ROOM = 1 << 13;
-    private static final long MOST_ROOM = 1 << 22;
+    /** Where objects go that one thread shares: next to each other, because it is mostly the same one that uses them. */
+    static final class Room {
+        /** What a thread gets at once: more every time, pages of the filter's words, and in the end one large page. */
+        static final long LEAST = 1 << 13;
+        private static final long MOST = 1 << 22;
 
-    /** Objects that one thread shares are next to each other, because it is mostly the same one that uses them. */
-    private static long smallBase(AtomvetHooks.T t, long room) {
-        if (t.endOfBases - t.nextBase < room) {
-            long all = Math.min(Math.max(2 * t.roomForBases, LEAST_ROOM), MOST_ROOM);
-            long next;
-            long from;
-            do {
-                next = U.getLongVolatile(null, NEXT_BASE);
-                from = next + all - 1 & -all;
-            } while (!U.compareAndSetLong(null, NEXT_BASE, next, from + all));
-            t.roomForBases = all;
-            t.nextBase = from;
-            t.endOfBases = from + all;
-            prepare(from, all);
+        /** Whether it is for objects with plain fields. */
+        private final boolean isPlain;
+        private long next;
+        private long end;
+        private long size;
+
+        Room(boolean isPlain) {
+            this.isPlain = isPlain;
         }
-        long base = t.nextBase;
-        t.nextBase = base + room;
-        return base;
+
+        long take(long bytes) {
+            if (end - next < bytes) {
+                size = Math.min(Math.max(2 * size, LEAST), MOST);
+                long from;
+                do {
+                    end = U.getLongVolatile(null, NEXT_BASE);
+                    from = end + size - 1 & -size;
+                } while (!U.compareAndSetLong(null, NEXT_BASE, end, from + size));
+                next = from;
+                end = from + size;
+                if (isPlain) {
+                    prepare(from, size);
+                }
+            }
+            long base = next;
+            next = base + bytes;
+            return base;
+        }
     }
 
     private static native void prepare(long base, long bytes);
@@ -359,8 +446,8 @@ final class AtomvetObjects {
         return 0;
     }
 
-    /** The base of an object without a number, or 0 if it is this thread's own. */
-    static long array(Object o) {
+    /** The base of an object without a number, as touch() gives it. */
+    static long array(Object o, int access) {
         int me = (int) U.getLong(Thread.currentThread(), AtomvetHooks.TID);
         if (HASH_BITS != 0 && (U.getLong(o, 0L) & HASH_BITS) == 1) {
             claim(o, System.identityHashCode(o), me);
@@ -369,9 +456,9 @@ final class AtomvetObjects {
         int hash = System.identityHashCode(o);
         AtomvetHooks.T t = AtomvetHooks.THREADS[me & AtomvetHooks.THREADS.length - 1];
         if (t != null) {
-            long base = lately(t, o, hash);
-            if (base != 0) {
-                return base;
+            Shared known = lately(t, o, hash);
+            if (known != null) {
+                return known.id == known.base ? known.base : settled(o, known, access);
             }
         }
         long owner = U.getLong(owner(hash));
@@ -383,7 +470,7 @@ final class AtomvetObjects {
             if (t != null) {
                 remember(t, shared);
             }
-            return shared.base;
+            return shared.id == shared.base ? shared.base : settled(o, shared, access);
         }
         if (owner == 0) {
             claim(o, hash, me);
@@ -393,20 +480,45 @@ final class AtomvetObjects {
         return t == null || t.busy ? 0 : share(t, o);
     }
 
-    /** The base of an object that this thread has used lately, or 0. */
-    private static long lately(AtomvetHooks.T t, Object o, int hash) {
+    @DontInline
+    private static long settled(Object o, Shared shared, int access) {
+        long id = shared.id;
+        if (AtomvetSettled.is(id)) {
+            if (AtomvetSettled.allows(id, access)) {
+                return 0;
+            }
+            AtomvetHooks.T t = AtomvetHooks.t();
+            if (t != null && !t.busy) {
+                AtomvetHooks.finish(t);
+                AtomvetSettled.disturb(t, o, id);
+            }
+        }
+        return shared.base;
+    }
+
+    /** The entry of an object that this thread has used lately, if there is one. */
+    private static Shared lately(AtomvetHooks.T t, Object o, int hash) {
         int at = hash & LATELY - 1;
-        if (t.latelyHashes[at] != hash) {
-            return 0;
+        if (t.latelyHashes[at] != hash || t.sweeps != Shared.sweeps) {
+            return null;
         }
         Shared known = t.lately[at];
-        return known != null && known.refersTo(o) ? known.base : 0;
+        return known != null && known.refersTo(o) ? known : null;
     }
 
     private static void remember(AtomvetHooks.T t, Shared shared) {
+        if (t.sweeps != Shared.sweeps) {
+            // Those from before are not what they were any more.
+            t.sweeps = Shared.sweeps;
+            java.util.Arrays.fill(t.lately, null);
+            return;
+        }
         int at = shared.hash & LATELY - 1;
-        t.latelyHashes[at] = shared.hash;
-        t.lately[at] = shared;
+        // Where many take turns it is better to keep one of them, and every change is work for the collector.
+        if (t.lately[at] == null || (++t.misses & 3) == 0) {
+            t.latelyHashes[at] = shared.hash;
+            t.lately[at] = shared;
+        }
     }
 
     @DontInline
@@ -422,18 +534,23 @@ final class AtomvetObjects {
     static final class Shared extends WeakReference<Object> {
         final int hash;
         final long base;
+        /** The base, unless it has settled. */
+        volatile long id;
         Shared next;
 
         private static volatile Shared[] table = new Shared[1 << 14];
         /** A bit for every hash code in the table, or rather for its lower bits: small enough for a cache, which the table is not. */
         private static volatile long[] marks = new long[1 << 15];
         private static int count;
+        /** How often there were new entries for all. */
+        static volatile int sweeps;
         private static final Object LOCK = new Object();
 
         private Shared(Object o, int hash, long base) {
             super(o);
             this.hash = hash;
             this.base = base;
+            this.id = base;
         }
 
         /** False if no object with this hash code is shared. */
@@ -462,6 +579,7 @@ final class AtomvetObjects {
         }
 
         /** The base of an object; negative if another thread was faster. */
+        @DontInline
         static long add(AtomvetHooks.T t, Object o, int hash, About about) {
             synchronized (LOCK) {
                 long there = find(o, hash);
@@ -487,7 +605,18 @@ final class AtomvetObjects {
             }
         }
 
-        /** Forgets objects that are gone, and makes room if that is not enough. */
+        static boolean change(Object o, long from, long to) {
+            synchronized (LOCK) {
+                Shared entry = entry(o, System.identityHashCode(o));
+                boolean is = entry != null && entry.id == from;
+                if (is) {
+                    entry.id = to;
+                }
+                return is;
+            }
+        }
+
+        /** Forgets objects that are gone, and makes room if that is not enough. What had settled has to do so again. */
         private static void sweep() {
             Shared[] old = table;
             int alive = 0;
@@ -500,6 +629,7 @@ final class AtomvetObjects {
             long[] marked = new long[marks.length];
             for (Shared head : old) {
                 for (Shared one = head; one != null; one = one.next) {
+                    one.id = one.base;
                     Object o = one.get();
                     if (o != null) {
                         // A new entry, because others may follow the old one at this moment.
@@ -513,12 +643,14 @@ final class AtomvetObjects {
             count = alive;
             marks = marked;
             table = all;
+            sweeps++;
         }
     }
 
     // Sites, when they are reached for the first time.
 
     /** Finds out where a field is. */
+    @DontInline
     static long resolve(Object o, int site) {
         if (AtomvetHooks.site(site) < 0) {
             return setSite(site, -1);
@@ -536,12 +668,12 @@ final class AtomvetObjects {
             for (int i = 0; i < about.fields.length; i += 3) {
                 if (about.fields[i].equals(field[1]) && about.fields[i + 1].equals(field[2])) {
                     int modifiers = Integer.parseInt(about.fields[i + 2]);
-                    long displacement = AtomvetHooks.offset(about.type, field[1]);
-                    if ((modifiers & 0x10) != 0 || displacement == 0 || displacement >= 1 << 24) {
+                    long displacement = about.displacements[i / 3];
+                    if (displacement == 0 || displacement >= 1 << 24) {
                         return setSite(site, -1);
                     }
                     AtomvetHooks.named(about.number, displacement, field[1], 0);
-                    long isVolatile = (modifiers & 0x40) != 0 ? AtomvetHooks.VOLATILE_FIELD : 0;
+                    long isVolatile = (modifiers & IS_VOLATILE) != 0 ? AtomvetHooks.VOLATILE_FIELD : 0;
                     return setSite(site, displacement | where << 24 | (long) bytes(field[2]) << 40 | isVolatile);
                 }
             }
@@ -560,6 +692,7 @@ final class AtomvetObjects {
         }
     }
 
+    @DontInline
     static long resolveStatic(int site) {
         AtomvetHooks.T t = AtomvetHooks.t();
         if (t == null || t.busy) {
@@ -586,13 +719,13 @@ final class AtomvetObjects {
             for (int i = 0; i < about.fields.length; i += 3) {
                 if (about.fields[i].equals(field[1]) && about.fields[i + 1].equals(field[2])) {
                     int modifiers = Integer.parseInt(about.fields[i + 2]);
-                    if ((modifiers & 0x10) != 0 || i / 3 >= 1024) {
+                    if ((modifiers & FINAL) != 0 || i / 3 >= 1024) {
                         return setSite(site, -1);
                     }
                     long base = share(t, about.type);
                     long displacement = 16 + 8L * (i / 3);
                     AtomvetHooks.named(about.number, displacement, field[1], 1);
-                    long isVolatile = (modifiers & 0x40) != 0 ? AtomvetHooks.VOLATILE_STATIC : 0;
+                    long isVolatile = (modifiers & IS_VOLATILE) != 0 ? AtomvetHooks.VOLATILE_STATIC : 0;
                     return setSite(site, base + displacement | isVolatile);
                 }
             }
@@ -602,14 +735,14 @@ final class AtomvetObjects {
 
     // For AtomvetFields.
 
-    /** Names the field of a class's objects at an offset; its bytes, or 0 if it is final or there is none. */
-    static int field(Class<?> type, long offset) {
+    /** Names the field of a class's objects at an offset; its displacement and, above, its bytes, or 0 if it is final or there is none. */
+    static long field(Class<?> type, long offset) {
         for (About about = About.ALL.get(type); about != null; about = about.parent) {
             for (int i = 0; i < about.fields.length; i += 3) {
-                int modifiers = Integer.parseInt(about.fields[i + 2]);
-                if ((modifiers & 8) == 0 && AtomvetHooks.offset(about.type, about.fields[i]) == offset) {
-                    AtomvetHooks.named(about.number, offset, about.fields[i], 0);
-                    return (modifiers & 0x10) != 0 ? 0 : bytes(about.fields[i + 1]);
+                int displacement = about.displacements[i / 3];
+                if (displacement != 0 && AtomvetHooks.offset(about.type, about.fields[i]) == offset) {
+                    AtomvetHooks.named(about.number, displacement, about.fields[i], 0);
+                    return displacement | (long) bytes(about.fields[i + 1]) << 32;
                 }
             }
         }
@@ -621,7 +754,7 @@ final class AtomvetObjects {
         About about = About.ALL.get(type);
         for (int i = 0; i < about.fields.length && i / 3 < 1024; i += 3) {
             int modifiers = Integer.parseInt(about.fields[i + 2]);
-            if ((modifiers & 8) != 0 && (modifiers & 0x10) == 0 && staticOffset(type, about.fields[i]) == offset) {
+            if ((modifiers & (STATIC | FINAL)) == STATIC && staticOffset(type, about.fields[i]) == offset) {
                 long displacement = 16 + 8L * (i / 3);
                 AtomvetHooks.named(about.number, displacement, about.fields[i], 1);
                 return share(t, type) + displacement;

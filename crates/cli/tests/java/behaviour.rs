@@ -104,6 +104,34 @@ fn objects_stay_the_same_when_a_collector_moves_them() {
     assert!(tried >= 3, "only {tried} collectors");
 }
 
+/// Plain accesses to objects that one thread alone uses, or that are only read, are not even looked at after a while. What is found when
+/// that changes is the same as if they were.
+#[test]
+fn what_settles_can_be_disturbed() {
+    for kind in ["field", "volatile", "element", "content"] {
+        for (way, blamed) in [
+            ("alone", &["Settles.addInTwo"][..]),
+            ("read", &["Settles.lookTwice"]),
+            ("race", &["Settles$Race.addInTwo"]),
+            ("clean", &[]),
+            ("once", &[]),
+        ] {
+            let outcome = check(&[], &["Settles", kind, way], 0, blamed);
+            let seen = outcome.report["traces"][0]["program"]["accesses"].as_u64().expect("a number");
+            // 200,000 are to the static variable, and those to a volatile one do not settle.
+            let others = if kind == "volatile" { 200_000 } else { 0 };
+            assert!(seen < 200_000 + others + 50_000, "{kind} {way}: {seen} of {}", 400_000 + others);
+        }
+    }
+}
+
+#[test]
+fn elements_beyond_a_cutoff_are_not_watched() {
+    let blamed = |most: &str| watched(&["--elements", most], &["Settles", "element", "race"]).blamed;
+    assert_eq!(blamed("3"), BTreeSet::from(["Settles$Race.addInTwo".to_owned()]));
+    assert_eq!(blamed("2"), BTreeSet::new());
+}
+
 #[test]
 fn classes_of_two_loaders_are_two_classes() {
     check(&[], &["Loaders", "one"], 0, &["Loaders$Counter.add"]);

@@ -1,0 +1,125 @@
+package java.lang;
+
+import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
+
+/**
+ * Shared objects that have settled: for long, one thread alone has used them, or all have only read them. Until somebody does otherwise, the filter need
+ * not hear of plain accesses to them. Whoever comes after one of those comes after it by a lock or the like, which is on record;
+ * only in a data race may an order be lost.
+ *
+ * What is stored in an object that one thread alone uses stays that thread's, as if it were stored in an object that nobody else can reach.
+ *
+ * The number of such an object is its base and SETTLED, and above the base the number of the thread, or 0 if it is only read.
+ */
+final class AtomvetSettled {
+    private static final Unsafe U = Unsafe.getUnsafe();
+
+    static final long SETTLED = 1;
+    private static final int OWNER_SHIFT = 43;
+    private static final long BASE = (1L << OWNER_SHIFT) - 16;
+    /** The first thread whose number has no room there. */
+    private static final long THREADS = 1L << 20;
+
+    /** How an object is accessed. Atomic accesses are told to the filter in any case. */
+    static final int READ = 0;
+    static final int WRITE = 1;
+    static final int ATOMIC = 2;
+
+    /** Of the accesses that the filter hears of, one in 64 is looked at, and not always the same in a loop. */
+    private static final long SPREAD = 0x9e3779b97f4a7c15L;
+    private static final int RARELY = 64 - 6;
+    /** How many looks at an object it takes, and how many accesses of its thread before any. */
+    private static final int LOOKS = 4;
+    private static final long PATIENCE = AtomvetHooks.constant(73);
+    /** Objects that one thread has lately looked at, by base. */
+    static final int CANDIDATES = 1024;
+    /** Larger objects stay as they are: it would take long to find out who has used them. */
+    private static final long LARGE = 1 << 14;
+    /** If so many of a class were disturbed that had settled in one way, its other objects are better left alone. */
+    private static final int DISTURBANCES = 16;
+
+    private AtomvetSettled() {}
+
+    static boolean is(long number) {
+        return (number & 3) == SETTLED;
+    }
+
+    /** The base of an object that is shared, settled or not. */
+    static long base(long number) {
+        return number & BASE;
+    }
+
+    /** Whether the filter need not hear of an access of this thread to a settled object. */
+    static boolean allows(long number, int access) {
+        long owner = number >>> OWNER_SHIFT;
+        return owner == 0 ? access == READ
+            : access != ATOMIC && owner == U.getLong(Thread.currentThread(), AtomvetHooks.TID);
+    }
+
+    /** Whether it is time to look at the object that is being accessed. */
+    static boolean isTime(AtomvetHooks.T t) {
+        return U.getLong(t.recorder + AtomvetHooks.SEEN) * SPREAD >>> RARELY == 0;
+    }
+
+    @DontInline
+    static void lookAt(AtomvetHooks.T t, Object o, long base) {
+        if (t.busy || U.getLong(t.recorder + AtomvetHooks.SEEN) < PATIENCE) {
+            return;
+        }
+        int at = (int) (base >>> 4) & CANDIDATES - 1;
+        if (t.candidates[at] != base) {
+            t.candidates[at] = base;
+            t.looks[at] = 1;
+        } else if (++t.looks[at] >= LOOKS) {
+            t.looks[at] = 0;
+            settle(t, o, base, at);
+        }
+    }
+
+    private static void settle(AtomvetHooks.T t, Object o, long base, int at) {
+        AtomvetObjects.About about = AtomvetObjects.About.of(t, o);
+        long room = about.room(o);
+        long thread = U.getLong(t.thread, AtomvetHooks.TID);
+        if (room > LARGE || thread >= THREADS) {
+            return;
+        }
+        long company = company(base, room);
+        long written = company & ~ALONE;
+        boolean isAlone = company != written && about.aloneInVain < DISTURBANCES;
+        if (!isAlone && (written != 0 && written != t.written[at] || about.readInVain >= DISTURBANCES)) {
+            // Nobody may have written to it by the next time.
+            t.written[at] = written;
+            return;
+        }
+        long settled = (isAlone ? thread << OWNER_SHIFT : 0) | base | SETTLED;
+        if (AtomvetObjects.change(o, about, base, settled)) {
+            // Who came in between did not see that yet, but is seen.
+            long now = company(base, room);
+            if (isAlone ? (now & ALONE) == 0 : (now & ~ALONE) != written) {
+                AtomvetObjects.change(o, about, settled, base);
+            }
+        }
+    }
+
+    /** Somebody does otherwise. What was stored in the object meanwhile is everybody's from now on. */
+    @DontInline
+    static void disturb(AtomvetHooks.T t, Object o, long settled) {
+        AtomvetObjects.About about = AtomvetObjects.About.of(t, o);
+        if (!AtomvetObjects.change(o, about, settled, base(settled))) {
+            return;
+        }
+        if (settled >>> OWNER_SHIFT == 0) {
+            about.readInVain++;
+        } else {
+            about.aloneInVain++;
+            AtomvetObjects.shareContents(t, o);
+        }
+    }
+
+    /** Nobody else has accessed some memory. */
+    private static final long ALONE = 1;
+
+    /** ALONE or not, and a number that changes when somebody has written to this memory, 0 before. See planes.rs. */
+    static native long company(long base, long bytes);
+}

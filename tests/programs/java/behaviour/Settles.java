@@ -1,0 +1,205 @@
+import atomvet.steps.Turns;
+
+/**
+ * Objects that one thread alone uses for long, or that all only read, and then another thread comes.
+ *
+ * <pre>
+ *   Settles KIND alone   one thread adds for long, then in two steps, and the other one resets in between: addInTwo is to blame
+ *   Settles KIND read    both look for long, then one of them twice, and the other one resets in between: lookTwice is to blame
+ *   Settles KIND race    as alone, without locks, after the other one has looked once: addInTwo is to blame
+ *   Settles KIND clean   as the first, in one step
+ *   Settles KIND once    as the second, and the one looks once
+ * </pre>
+ */
+public class Settles {
+    private static final int LONG = 100_000;
+    private static final Object LOCK = new Object();
+
+    /** What is used. Methods with one access are no blocks. */
+    interface Cell {
+        int get();
+
+        void set(int value);
+    }
+
+    static class Field implements Cell {
+        private int value;
+
+        public int get() {
+            return value;
+        }
+
+        public void set(int value) {
+            this.value = value;
+        }
+    }
+
+    /** Its other field is accessed plainly, and is all that settles. */
+    static class VolatileField implements Cell {
+        private volatile int value;
+        private int uses;
+
+        public int get() {
+            return value;
+        }
+
+        public void set(int value) {
+            this.value = value;
+            uses++;
+        }
+    }
+
+    static class Element implements Cell {
+        private final int[] values = new int[4];
+
+        public int get() {
+            return values[2];
+        }
+
+        public void set(int value) {
+            values[2] = value;
+        }
+    }
+
+    /** An object in another, in which nobody else can see it for long. */
+    static class Content implements Cell {
+        private Field field = new Field();
+
+        public int get() {
+            return field.get();
+        }
+
+        public void set(int value) {
+            Field other = new Field();
+            other.set(value);
+            field = other;
+        }
+    }
+
+    private static Cell cell;
+
+    static void add() {
+        synchronized (LOCK) {
+            cell.set(cell.get() + 1);
+        }
+    }
+
+    static void addInTwo() {
+        int seen;
+        synchronized (LOCK) {
+            seen = cell.get();
+        }
+        Turns.next(4);
+        synchronized (LOCK) {
+            cell.set(seen + 1);
+        }
+    }
+
+    static int look() {
+        synchronized (LOCK) {
+            return cell.get();
+        }
+    }
+
+    static int lookTwice() {
+        int first = look();
+        Turns.next(4);
+        return first - look();
+    }
+
+    static void addInOne() {
+        Turns.next(4);
+        add();
+    }
+
+    static void lookOnce() {
+        look();
+        Turns.next(4);
+    }
+
+    static void reset() {
+        synchronized (LOCK) {
+            cell.set(0);
+        }
+    }
+
+    /** The same, of which nothing is locked. */
+    static class Race {
+        static void add() {
+            cell.set(cell.get() + 1);
+        }
+
+        static void addInTwo() {
+            int seen = cell.get();
+            Turns.next(4);
+            cell.set(seen + 1);
+        }
+
+        static void reset() {
+            cell.set(0);
+        }
+    }
+
+    private static void often(Runnable act) {
+        for (int i = 0; i < LONG; i++) {
+            act.run();
+        }
+    }
+
+    /**
+     * First one thread alone, or two, which take turns; then one acts, and the other one in the middle of that.
+     *
+     * <pre>
+     *   turn    0      1        2     3       4
+     *   one     use             act           … act
+     *   other          otherUse       inside
+     * </pre>
+     */
+    private static void both(Runnable use, Runnable otherUse, Runnable act, Runnable inside) throws InterruptedException {
+        Thread one = new Thread(() -> {
+            use.run();
+            Turns.next(2);
+            act.run();
+            Turns.end();
+        });
+        Thread other = new Thread(() -> {
+            Turns.await(1);
+            otherUse.run();
+            Turns.next(3);
+            inside.run();
+            Turns.end();
+        });
+        one.start();
+        other.start();
+        one.join();
+        other.join();
+    }
+
+    public static void main(String[] arguments) throws InterruptedException {
+        switch (arguments[0]) {
+            case "field": cell = new Field(); break;
+            case "volatile": cell = new VolatileField(); break;
+            case "element": cell = new Element(); break;
+            default: cell = new Content(); break;
+        }
+        Runnable nothing = () -> {};
+        switch (arguments[1]) {
+            case "alone":
+                both(() -> often(Settles::add), nothing, Settles::addInTwo, Settles::reset);
+                break;
+            case "read":
+                both(() -> often(Settles::look), () -> often(Settles::look), Settles::lookTwice, Settles::reset);
+                break;
+            case "race":
+                both(() -> often(Race::add), Settles::look, Race::addInTwo, Race::reset);
+                break;
+            case "clean":
+                both(() -> often(Settles::add), nothing, Settles::addInOne, Settles::reset);
+                break;
+            default:
+                both(() -> often(Settles::look), () -> often(Settles::look), Settles::lookOnce, Settles::reset);
+                break;
+        }
+        System.out.println(cell.get());
+    }
+}
