@@ -23,6 +23,7 @@ static HOOK_CLASSES: &[(&CStr, &[u8])] = &[
     (c"java/lang/AtomvetHooks$T", include_bytes!("hooks/AtomvetHooks$T.class")),
     (c"java/lang/AtomvetHooks$Tasks", include_bytes!("hooks/AtomvetHooks$Tasks.class")),
     (c"java/lang/AtomvetObjects", include_bytes!("hooks/AtomvetObjects.class")),
+    (c"java/lang/AtomvetObjects$1", include_bytes!("hooks/AtomvetObjects$1.class")),
     (c"java/lang/AtomvetObjects$Shared", include_bytes!("hooks/AtomvetObjects$Shared.class")),
     (c"java/lang/AtomvetObjects$Room", include_bytes!("hooks/AtomvetObjects$Room.class")),
     (c"java/lang/AtomvetObjects$About$1", include_bytes!("hooks/AtomvetObjects$About$1.class")),

@@ -55,7 +55,7 @@ extern "system" fn constant(_: Env, _: Object, which: i32) -> i64 {
         0 => SITE_WORDS.load(Ordering::Acquire) as usize,
         1 => &raw const NEXT_BASE as usize,
         2 => OWNERS.load(Ordering::Acquire) as usize,
-        3 => vm::options().elements.map_or(i32::MAX as usize, |most| most as usize),
+        3 => vm::options().elements.map_or(i32::MAX, |most| i32::try_from(most).unwrap_or(i32::MAX)) as usize,
         4 => usize::from(vm::options().empty),
         5 => SITE_WORDS.load(Ordering::Acquire) as usize + TO_SITE_BYTES,
         10 => thread::INDEX_SHIFT as usize,
@@ -275,7 +275,7 @@ pub(crate) fn access_atomic(kind: Kind, address: usize, size: usize, place: usiz
         return;
     }
     let access = if kind == Kind::Read { Access::Read } else { Access::Write };
-    if !atomics::is_alone(address, size) {
+    if !atomics::is_never_plain(address, size) {
         under_way::stop_others(thread, access, address, size);
     }
     let stripe = shadow::stripe(address);

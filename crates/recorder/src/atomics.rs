@@ -94,9 +94,9 @@ fn overlaps(word: u64, address: usize, size: usize) -> bool {
     word != 0 && bytes_of(word) & bytes(address, size) != 0
 }
 
-/// Whether nobody accesses an atomic plainly, so far.
+/// Whether an atomic has been taken over from all plain accesses, and there was none since.
 #[inline(always)]
-pub fn is_alone(address: usize, size: usize) -> bool {
+pub fn is_never_plain(address: usize, size: usize) -> bool {
     writes_to(address) & (ALONE | VARIABLE) == ALONE | variable(address, size)
 }
 

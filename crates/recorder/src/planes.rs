@@ -237,7 +237,7 @@ pub fn is_alone(thread: &Thread, address: usize, bytes: usize) -> bool {
     let own = 0x11 << (thread.index as usize % PLANES);
     let is_own = |word: &AtomicU64| {
         let word = word.load(Ordering::Relaxed);
-        word == 0 || thread.owns(word)
+        word == 0 || thread.owns(word) && word & shadow::FOREIGN == 0
     };
     summaries_of(address, bytes).all(|known| known & !own == 0)
         && (!shares_its_planes(thread)

@@ -506,10 +506,13 @@ public final class AtomvetCalls {
             if (array == null || call.number < 0) {
                 return 0;
             }
-            return AtomvetObjects.shared(t, array) + AtomvetHooks.HEADER + (call.number << 3);
+            if (call.number >= java.lang.reflect.Array.getLength(array)) {
+                return 0;
+            }
+            return AtomvetObjects.unsettled(t, array) + AtomvetHooks.HEADER + (call.number << 3);
         }
         if (action >= READ_FIELD) {
-            // The same variable as for the program's own accesses; see resolve() of AtomvetHooks.
+            // The same variable as for the program's own accesses; see resolve() of AtomvetObjects.
             long offset = Fields.find(object.getClass(), "offset");
             if (call.argument == null || offset == 0) {
                 return 0;
@@ -561,7 +564,7 @@ public final class AtomvetCalls {
         if (field.size == 0 || field.isStatic) {
             return field.address;
         }
-        return AtomvetObjects.shared(t, o) + field.address;
+        return AtomvetObjects.unsettled(t, o) + field.address;
     }
 
     /** The same variable as for the program's own accesses; see readElement() of AtomvetHooks. */

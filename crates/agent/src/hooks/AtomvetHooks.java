@@ -324,6 +324,9 @@ public final class AtomvetHooks {
         long number = number(o, known);
         if (AtomvetSettled.is(number) && AtomvetSettled.allows(number, AtomvetSettled.WRITE)
                 && (known & VOLATILE_FIELD) == 0) {
+            if (value != null) {
+                AtomvetSettled.store(value);
+            }
             return;
         }
         long base = isBase(number) ? number : object(o, site, AtomvetSettled.WRITE);
@@ -522,8 +525,14 @@ public final class AtomvetHooks {
         if (EMPTY || array == null || index < 0 || index >= array.length) {
             return;
         }
-        long base = AtomvetObjects.array(array, AtomvetSettled.WRITE);
+        long base = AtomvetObjects.array(array, AtomvetSettled.WRITE_REFERENCE);
         if (base == 0 || value != null && !array.getClass().getComponentType().isInstance(value)) {
+            return;
+        }
+        if (base == AtomvetSettled.SETTLED) {
+            if (value != null) {
+                AtomvetSettled.store(value);
+            }
             return;
         }
         if (value != null) {
@@ -566,12 +575,12 @@ public final class AtomvetHooks {
         if (t == null) {
             return;
         }
+        if (o != null && AtomvetSettled.isTime(t)) {
+            AtomvetSettled.lookAt(t, o, base);
+        }
         long where = word(t, READS, READ_SHIFT, address);
         if (!isCovered(t, where, address, bytes) && !isLate(t, where, address, bytes, site, 0)) {
             begin(t, address, bytes, site, 0);
-        }
-        if (o != null && AtomvetSettled.isTime(t)) {
-            AtomvetSettled.lookAt(t, o, base);
         }
     }
 
@@ -580,12 +589,12 @@ public final class AtomvetHooks {
         if (t == null) {
             return;
         }
+        if (o != null && AtomvetSettled.isTime(t)) {
+            AtomvetSettled.lookAt(t, o, base);
+        }
         long where = word(t, WRITES, WRITE_SHIFT, address);
         if (!isCovered(t, where, address, bytes) && !isLate(t, where, address, bytes, site, 1)) {
             begin(t, address, bytes, site, 1);
-        }
-        if (o != null && AtomvetSettled.isTime(t)) {
-            AtomvetSettled.lookAt(t, o, base);
         }
     }
 
@@ -1194,6 +1203,7 @@ public final class AtomvetHooks {
         announce(0, 0, 0);
         fieldOf(0);
         loaderOf(0);
+        AtomvetSettled.company(0, 0);
         AtomvetObjects.About.ALL.get(Object[].class);
     }
 

@@ -33,7 +33,16 @@ final class AtomvetObjects {
 
     private AtomvetObjects() {}
 
-    /** What is known of a class. */
+    /** The number of a class. More than that is not known of one that the JVM has not linked yet. */
+    private static final ClassValue<Integer> NUMBERS = new ClassValue<Integer>() {
+        @Override
+        protected Integer computeValue(Class<?> type) {
+            Class<?> above = type.isArray() ? null : type.getSuperclass();
+            return AtomvetHooks.describe(type, above == null ? 0 : get(above));
+        }
+    };
+
+    /** What is known of a class that has objects, or whose static fields are used. */
     static final class About {
         final Class<?> type;
         final int number;
@@ -55,8 +64,10 @@ final class AtomvetObjects {
         final boolean mayBeShared;
         /** Whether the JVM never gives it up, so that it may be held on to. */
         final boolean stays;
-        /** How many of its objects had settled in vain, as one thread's or as only read; not exactly. */
+        /** How many of its objects have settled as one thread's or as only read, and how many of those in vain; not exactly. */
+        int alone;
         int aloneInVain;
+        int read;
         int readInVain;
 
         static final ClassValue<About> ALL = new ClassValue<About>() {
@@ -93,7 +104,7 @@ final class AtomvetObjects {
             this.type = type;
             Class<?> above = type.getSuperclass();
             parent = above == null || type.isArray() ? null : ALL.get(above);
-            number = AtomvetHooks.describe(type, parent == null ? 0 : parent.number);
+            number = NUMBERS.get(type);
             fields = type.isArray() ? new String[0] : AtomvetHooks.fields(type);
             displacements = new int[fields.length / 3];
             boolean hasVolatile = false;
@@ -164,7 +175,11 @@ final class AtomvetObjects {
     /** The base of an object that this thread accesses; 0 if it is this thread's own, or has settled in a way that allows it. */
     static long touch(AtomvetHooks.T t, Object o, long where, int access) {
         if (where == 0) {
-            return array(o, access);
+            // The class that declares a field may have no number where the object's own has.
+            where = About.of(t, o).where;
+            if (where == 0) {
+                return array(o, access);
+            }
         }
         long id = U.getLongVolatile(o, where);
         if (id == 0) {
@@ -214,20 +229,31 @@ final class AtomvetObjects {
         }
     }
 
-    /** The base of an object, which is shared from now on, and does not stay settled. */
+    /** The base of an object, which is shared from now on. */
     static long shared(AtomvetHooks.T t, Object o) {
+        return AtomvetSettled.base(numberOf(t, o));
+    }
+
+    /** The same of an object that is about to be accessed atomically. */
+    static long unsettled(AtomvetHooks.T t, Object o) {
+        long id = numberOf(t, o);
+        if (AtomvetSettled.is(id)) {
+            AtomvetSettled.disturb(t, o, id);
+        }
+        return AtomvetSettled.base(id);
+    }
+
+    /** The number of an object, which is shared from now on. */
+    private static long numberOf(AtomvetHooks.T t, Object o) {
         long where = About.of(t, o).where;
         if (where == 0) {
             return unnumbered(t, o, System.identityHashCode(o));
         }
         long id = U.getLongVolatile(o, where);
-        if (AtomvetSettled.is(id)) {
-            AtomvetSettled.disturb(t, o, id);
-        }
-        return isShared(id) ? AtomvetSettled.base(id) : share(t, o);
+        return isShared(id) ? id : share(t, o);
     }
 
-    /** The same of an object without a number. */
+    /** The same of an object that has it in a table. */
     private static long unnumbered(AtomvetHooks.T t, Object o, int hash) {
         Shared shared = lately(t, o, hash);
         if (shared == null) {
@@ -237,10 +263,7 @@ final class AtomvetObjects {
             }
             remember(t, shared);
         }
-        if (shared.id != shared.base) {
-            AtomvetSettled.disturb(t, o, shared.id);
-        }
-        return shared.base;
+        return shared.id;
     }
 
     // For AtomvetCalls, whose calls are busy themselves.
@@ -374,7 +397,7 @@ final class AtomvetObjects {
             base = (about.hasAtomics ? t.roomForAtomics : t.room).take(room);
         }
         if (o instanceof Class) {
-            AtomvetHooks.announce(base, About.ALL.get((Class<?>) o).number, 1);
+            AtomvetHooks.announce(base, NUMBERS.get((Class<?>) o), 1);
         } else {
             AtomvetHooks.announce(base, about.number, 0);
         }
@@ -455,6 +478,9 @@ final class AtomvetObjects {
         }
         int hash = System.identityHashCode(o);
         AtomvetHooks.T t = AtomvetHooks.THREADS[me & AtomvetHooks.THREADS.length - 1];
+        if (t != null && t.thread != Thread.currentThread()) {
+            t = null;
+        }
         if (t != null) {
             Shared known = lately(t, o, hash);
             if (known != null) {
@@ -485,11 +511,11 @@ final class AtomvetObjects {
         long id = shared.id;
         if (AtomvetSettled.is(id)) {
             if (AtomvetSettled.allows(id, access)) {
-                return 0;
+                // What is written there is others' as well.
+                return access == AtomvetSettled.WRITE_REFERENCE ? AtomvetSettled.SETTLED : 0;
             }
             AtomvetHooks.T t = AtomvetHooks.t();
             if (t != null && !t.busy) {
-                AtomvetHooks.finish(t);
                 AtomvetSettled.disturb(t, o, id);
             }
         }
@@ -616,7 +642,7 @@ final class AtomvetObjects {
             }
         }
 
-        /** Forgets objects that are gone, and makes room if that is not enough. What had settled has to do so again. */
+        /** Forgets objects that are gone, and makes room if that is not enough. */
         private static void sweep() {
             Shared[] old = table;
             int alive = 0;
@@ -629,11 +655,12 @@ final class AtomvetObjects {
             long[] marked = new long[marks.length];
             for (Shared head : old) {
                 for (Shared one = head; one != null; one = one.next) {
-                    one.id = one.base;
                     Object o = one.get();
                     if (o != null) {
-                        // A new entry, because others may follow the old one at this moment.
+                        // A new entry, because others may follow the old one at this moment. That does not stay settled.
                         Shared copy = new Shared(o, one.hash, one.base);
+                        copy.id = one.id;
+                        one.id = one.base;
                         copy.next = all[one.hash & all.length - 1];
                         all[one.hash & all.length - 1] = copy;
                         mark(marked, one.hash);

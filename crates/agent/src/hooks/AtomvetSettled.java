@@ -8,7 +8,8 @@ import jdk.internal.vm.annotation.DontInline;
  * not hear of plain accesses to them. Whoever comes after one of those comes after it by a lock or the like, which is on record;
  * only in a data race may an order be lost.
  *
- * What is stored in an object that one thread alone uses stays that thread's, as if it were stored in an object that nobody else can reach.
+ * What is stored in an object that one thread alone uses stays that thread's, as if nobody else could reach it, until another thread comes. But
+ * what has volatile fields does not: they need no lock.
  *
  * The number of such an object is its base and SETTLED, and above the base the number of the thread, or 0 if it is only read.
  */
@@ -24,7 +25,8 @@ final class AtomvetSettled {
     /** How an object is accessed. Atomic accesses are told to the filter in any case. */
     static final int READ = 0;
     static final int WRITE = 1;
-    static final int ATOMIC = 2;
+    static final int WRITE_REFERENCE = 2;
+    static final int ATOMIC = 3;
 
     /** Of the accesses that the filter hears of, one in 64 is looked at, and not always the same in a loop. */
     private static final long SPREAD = 0x9e3779b97f4a7c15L;
@@ -34,9 +36,11 @@ final class AtomvetSettled {
     private static final long PATIENCE = AtomvetHooks.constant(73);
     /** Objects that one thread has lately looked at, by base. */
     static final int CANDIDATES = 1024;
+    /** If it does not settle then, it takes so many more before the next time. */
+    private static final int LATER = 32;
     /** Larger objects stay as they are: it would take long to find out who has used them. */
-    private static final long LARGE = 1 << 14;
-    /** If so many of a class were disturbed that had settled in one way, its other objects are better left alone. */
+    private static final long LARGE = 1 << 12;
+    /** If so many of a class were disturbed that had settled in one way, and a quarter of all, the others are better left alone. */
     private static final int DISTURBANCES = 16;
 
     private AtomvetSettled() {}
@@ -67,12 +71,14 @@ final class AtomvetSettled {
         if (t.busy || U.getLong(t.recorder + AtomvetHooks.SEEN) < PATIENCE) {
             return;
         }
+        // This may take a while.
+        AtomvetHooks.finish(t);
         int at = (int) (base >>> 4) & CANDIDATES - 1;
         if (t.candidates[at] != base) {
             t.candidates[at] = base;
             t.looks[at] = 1;
         } else if (++t.looks[at] >= LOOKS) {
-            t.looks[at] = 0;
+            t.looks[at] = -LATER;
             settle(t, o, base, at);
         }
     }
@@ -86,15 +92,20 @@ final class AtomvetSettled {
         }
         long company = company(base, room);
         long written = company & ~ALONE;
-        boolean isAlone = company != written && about.aloneInVain < DISTURBANCES;
-        if (!isAlone && (written != 0 && written != t.written[at] || about.readInVain >= DISTURBANCES)) {
+        boolean isAlone = company != written && isWorthIt(about.alone, about.aloneInVain);
+        if (!isAlone && (written != 0 && written != t.written[at] || !isWorthIt(about.read, about.readInVain))) {
             // Nobody may have written to it by the next time.
             t.written[at] = written;
             return;
         }
         long settled = (isAlone ? thread << OWNER_SHIFT : 0) | base | SETTLED;
         if (AtomvetObjects.change(o, about, base, settled)) {
-            // Who came in between did not see that yet, but is seen.
+            if (isAlone) {
+                about.alone++;
+            } else {
+                about.read++;
+            }
+            // Who has come in between did not see it yet. Who is still to come with the old number sees it the next time.
             long now = company(base, room);
             if (isAlone ? (now & ALONE) == 0 : (now & ~ALONE) != written) {
                 AtomvetObjects.change(o, about, settled, base);
@@ -102,18 +113,31 @@ final class AtomvetSettled {
         }
     }
 
+    /** A reference is stored in an object that this thread alone uses. */
+    static void store(Object value) {
+        AtomvetHooks.T t = AtomvetHooks.t();
+        if (t != null && !t.busy && AtomvetObjects.About.of(t, value).hasAtomics) {
+            AtomvetObjects.publish(value);
+        }
+    }
+
+    private static boolean isWorthIt(int settled, int inVain) {
+        return inVain < Math.max(DISTURBANCES, settled / 4);
+    }
+
     /** Somebody does otherwise. What was stored in the object meanwhile is everybody's from now on. */
     @DontInline
     static void disturb(AtomvetHooks.T t, Object o, long settled) {
+        // This may take a while.
+        AtomvetHooks.finish(t);
         AtomvetObjects.About about = AtomvetObjects.About.of(t, o);
-        if (!AtomvetObjects.change(o, about, settled, base(settled))) {
-            return;
-        }
-        if (settled >>> OWNER_SHIFT == 0) {
-            about.readInVain++;
-        } else {
-            about.aloneInVain++;
-            AtomvetObjects.shareContents(t, o);
+        if (AtomvetObjects.change(o, about, settled, base(settled))) {
+            if (settled >>> OWNER_SHIFT == 0) {
+                about.readInVain++;
+            } else {
+                about.aloneInVain++;
+                AtomvetObjects.shareContents(t, o);
+            }
         }
     }
 
