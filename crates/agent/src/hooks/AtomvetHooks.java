@@ -415,49 +415,49 @@ public final class AtomvetHooks {
 
     @DontInline
     public static void readElement(int[] array, int index, int site) {
-        if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
+        if (!EMPTY && array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
     @DontInline
     public static void readElement(long[] array, int index, int site) {
-        if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
+        if (!EMPTY && array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
     @DontInline
     public static void readElement(float[] array, int index, int site) {
-        if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
+        if (!EMPTY && array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
     @DontInline
     public static void readElement(double[] array, int index, int site) {
-        if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
+        if (!EMPTY && array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
     @DontInline
     public static void readElement(Object[] array, int index, int site) {
-        if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
+        if (!EMPTY && array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
     @DontInline
     public static void readElement(char[] array, int index, int site) {
-        if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
+        if (!EMPTY && array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 1), 0x3, site);
         }
     }
 
     @DontInline
     public static void readElement(short[] array, int index, int site) {
-        if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
+        if (!EMPTY && array != null && index >= 0 && index < array.length && index < CUTOFF) {
             readElement((Object) array, HEADER + ((long) index << 1), 0x3, site);
         }
     }
@@ -465,49 +465,49 @@ public final class AtomvetHooks {
     /** Bytes and booleans. */
     @DontInline
     public static void readElement(Object array, int index, int site) {
-        if (array != null && index >= 0 && index < smallLength(array) && index < CUTOFF) {
+        if (!EMPTY && array != null && index >= 0 && index < smallLength(array) && index < CUTOFF) {
             readElement(array, HEADER + (long) index, 0x1, site);
         }
     }
 
     @DontInline
     public static void writeElement(int[] array, int index, int site) {
-        if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
+        if (!EMPTY && array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
     @DontInline
     public static void writeElement(long[] array, int index, int site) {
-        if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
+        if (!EMPTY && array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
     @DontInline
     public static void writeElement(float[] array, int index, int site) {
-        if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
+        if (!EMPTY && array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
     @DontInline
     public static void writeElement(double[] array, int index, int site) {
-        if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
+        if (!EMPTY && array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 3), 0xff, site);
         }
     }
 
     @DontInline
     public static void writeElement(char[] array, int index, int site) {
-        if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
+        if (!EMPTY && array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 1), 0x3, site);
         }
     }
 
     @DontInline
     public static void writeElement(short[] array, int index, int site) {
-        if (array != null && index >= 0 && index < array.length && index < CUTOFF) {
+        if (!EMPTY && array != null && index >= 0 && index < array.length && index < CUTOFF) {
             writeElement((Object) array, HEADER + ((long) index << 1), 0x3, site);
         }
     }
@@ -515,7 +515,7 @@ public final class AtomvetHooks {
     /** Bytes and booleans. */
     @DontInline
     public static void writeElement(Object array, int index, int site) {
-        if (array != null && index >= 0 && index < smallLength(array) && index < CUTOFF) {
+        if (!EMPTY && array != null && index >= 0 && index < smallLength(array) && index < CUTOFF) {
             writeElement(array, HEADER + (long) index, 0x1, site);
         }
     }
@@ -549,9 +549,6 @@ public final class AtomvetHooks {
 
     @DontInline
     private static void readElement(Object array, long displacement, int bytes, int site) {
-        if (EMPTY) {
-            return;
-        }
         long base = AtomvetObjects.array(array, AtomvetSettled.READ);
         if (base != 0) {
             readAt(array, base, base + displacement, bytes, site);
@@ -560,9 +557,6 @@ public final class AtomvetHooks {
 
     @DontInline
     private static void writeElement(Object array, long displacement, int bytes, int site) {
-        if (EMPTY) {
-            return;
-        }
         long base = AtomvetObjects.array(array, AtomvetSettled.WRITE);
         if (base != 0) {
             writeAt(array, base, base + displacement, bytes, site);

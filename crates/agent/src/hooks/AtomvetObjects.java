@@ -30,6 +30,7 @@ final class AtomvetObjects {
 
     /** Which bits of an object's first word are its identity hash code, and which say that it is not locked. */
     private static final long HASH_BITS = hashBits();
+    private static final int HASH_SHIFT = Long.numberOfTrailingZeros(HASH_BITS & ~3);
 
     private AtomvetObjects() {}
 
@@ -472,11 +473,13 @@ final class AtomvetObjects {
     /** The base of an object without a number, as touch() gives it. */
     static long array(Object o, int access) {
         int me = (int) U.getLong(Thread.currentThread(), AtomvetHooks.TID);
-        if (HASH_BITS != 0 && (U.getLong(o, 0L) & HASH_BITS) == 1) {
+        long first = U.getLong(o, 0L);
+        int hash = HASH_BITS != 0 && (first & 3) == 1
+            ? (int) ((first & HASH_BITS) >>> HASH_SHIFT) : System.identityHashCode(o);
+        if (hash == 0) {
             claim(o, System.identityHashCode(o), me);
             return 0;
         }
-        int hash = System.identityHashCode(o);
         AtomvetHooks.T t = AtomvetHooks.THREADS[me & AtomvetHooks.THREADS.length - 1];
         if (t != null && t.thread != Thread.currentThread()) {
             t = null;
