@@ -1,5 +1,6 @@
 //! Installs what the tests need besides Rust and a C compiler, where that is missing and can be installed.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, ensure};
@@ -17,21 +18,33 @@ const NEEDED: &[(&str, &[&str])] = &[
 /// Everything that is not there. Where it cannot be installed, says what to install by hand.
 pub(crate) fn run() -> anyhow::Result<()> {
     let missing: Vec<_> = NEEDED.iter().filter(|(program, _)| !is_there(program)).collect();
-    if missing.is_empty() {
-        println!("all there");
-        return Ok(());
-    }
     let packages: Vec<&str> = missing.iter().flat_map(|(_, packages)| packages.iter().copied()).collect();
-    println!("installing {}", packages.join(" "));
-    apt_get(&["update", "--quiet=2"]).and_then(|()| {
-        apt_get(
-            &[&["install", "--quiet=2", "--yes", "--no-install-recommends"], packages.as_slice()].concat(),
-        )
-    })?;
+    install(&packages)?;
     for (program, _) in missing {
         ensure!(is_there(program), "{program} is not there even now");
     }
+    // Debian has clang without its own ThreadSanitizer, which a test runs beside ours.
+    if !clang_says("-print-resource-dir")?.join("lib/linux/libclang_rt.tsan-x86_64.a").is_file() {
+        let version = clang_says("-dumpversion")?.display().to_string();
+        let major = version.split('.').next().unwrap_or_default();
+        install(&[&format!("libclang-rt-{major}-dev")])?;
+    }
+    println!("all there");
     Ok(())
+}
+
+fn install(packages: &[&str]) -> anyhow::Result<()> {
+    if packages.is_empty() {
+        return Ok(());
+    }
+    println!("installing {}", packages.join(" "));
+    apt_get(&["update", "--quiet=2"])?;
+    apt_get(&[&["install", "--quiet=2", "--yes", "--no-install-recommends"], packages].concat())
+}
+
+fn clang_says(option: &str) -> anyhow::Result<PathBuf> {
+    let output = Command::new("clang").arg(option).output().context("clang: cannot be run")?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().into())
 }
 
 fn is_there(program: &str) -> bool {
