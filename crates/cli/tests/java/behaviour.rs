@@ -113,6 +113,7 @@ fn what_settles_can_be_disturbed() {
             ("alone", &["Settles.addInTwo"][..]),
             ("read", &["Settles.lookTwice"]),
             ("race", &["Settles$Race.addInTwo"]),
+            ("handed", &["Settles.increase"]),
             ("clean", &[]),
             ("once", &[]),
         ] {

@@ -9,6 +9,8 @@ import atomvet.steps.Turns;
  *   Settles KIND race    as alone, without locks, after the other one has looked once: addInTwo is to blame
  *   Settles KIND clean   as the first, in one step
  *   Settles KIND once    as the second, and the one looks once
+ *   Settles KIND handed  one thread puts things into a holder for long, where then the other one finds one of them, and resets its volatile
+ *                        field in the middle of increase, which is to blame
  * </pre>
  */
 public class Settles {
@@ -123,6 +125,38 @@ public class Settles {
         }
     }
 
+    private static final class Holder {
+        private Cell held;
+    }
+
+    private static final Holder HOLDER = new Holder();
+
+    static void hold(Cell other) {
+        synchronized (LOCK) {
+            HOLDER.held = other;
+        }
+    }
+
+    static void handOver() {
+        Cell handed = new VolatileField();
+        hold(handed);
+        increase(handed);
+    }
+
+    static void increase(Cell handed) {
+        int seen = handed.get();
+        Turns.next(4);
+        handed.set(seen + 1);
+    }
+
+    static void resetHeld() {
+        Cell held;
+        synchronized (LOCK) {
+            held = HOLDER.held;
+        }
+        held.set(0);
+    }
+
     /** The same, of which nothing is locked. */
     static class Race {
         static void add() {
@@ -192,6 +226,9 @@ public class Settles {
                 break;
             case "race":
                 both(() -> often(Race::add), Settles::look, Race::addInTwo, Race::reset);
+                break;
+            case "handed":
+                both(() -> often(() -> hold(cell)), nothing, Settles::handOver, Settles::resetHeld);
                 break;
             case "clean":
                 both(() -> often(Settles::add), nothing, Settles::addInOne, Settles::reset);
