@@ -9,7 +9,7 @@ import jdk.internal.vm.annotation.DontInline;
  * only in a data race may an order be lost.
  *
  * What is stored in an object that one thread alone uses stays that thread's, as if nobody else could reach it, until another thread comes. But
- * what has volatile fields does not: they need no lock.
+ * what has volatile fields does not: they need no lock. (What has some further inside does, as in a collection of the JDK: docs/jvm.md.)
  *
  * The number of such an object is its base and SETTLED, and above the base the number of the thread, or 0 if it is only read.
  */
