@@ -503,10 +503,7 @@ public final class AtomvetCalls {
         if (action >= READ_ELEMENT && action <= ADD_ELEMENT) {
             // The array inside, whose elements have addresses already.
             Object array = reference(object, "array");
-            if (array == null || call.number < 0) {
-                return 0;
-            }
-            if (call.number >= java.lang.reflect.Array.getLength(array)) {
+            if (array == null || call.number < 0 || call.number >= java.lang.reflect.Array.getLength(array)) {
                 return 0;
             }
             return AtomvetObjects.unsettled(t, array) + AtomvetHooks.HEADER + (call.number << 3);

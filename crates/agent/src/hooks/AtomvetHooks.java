@@ -308,7 +308,7 @@ public final class AtomvetHooks {
             return;
         }
         long base = isBase(number) ? number : object(o, site, AtomvetSettled.READ);
-        if (base != 0) {
+        if (isBase(base)) {
             long place = known != 0 ? known : place(site);
             long address = base + (place & 0xffffff);
             if ((place & VOLATILE_FIELD) != 0) {
@@ -330,10 +330,10 @@ public final class AtomvetHooks {
             return;
         }
         long base = isBase(number) ? number : object(o, site, AtomvetSettled.WRITE);
-        if (base != 0) {
-            if (value != null) {
-                AtomvetObjects.publish(value);
-            }
+        if (value != null && base != 0) {
+            publish(base, value);
+        }
+        if (isBase(base)) {
             long place = known != 0 ? known : place(site);
             long address = base + (place & 0xffffff);
             if ((place & VOLATILE_FIELD) != 0) {
@@ -355,7 +355,16 @@ public final class AtomvetHooks {
         return number != 0 && (number & 1) == 0;
     }
 
-    /** The base of an object of a field access, or 0 if nothing is to be recorded. */
+    /** A value is stored in an object of this base, or that has settled. */
+    private static void publish(long base, Object value) {
+        if (isBase(base)) {
+            AtomvetObjects.publish(value);
+        } else {
+            AtomvetSettled.store(value);
+        }
+    }
+
+    /** What touch() of AtomvetObjects gives for the object of a field access; 0 if nothing is to be recorded. */
     @DontInline
     private static long object(Object o, int site, int access) {
         T t = t();
@@ -525,20 +534,14 @@ public final class AtomvetHooks {
         if (EMPTY || array == null || index < 0 || index >= array.length) {
             return;
         }
-        long base = AtomvetObjects.array(array, AtomvetSettled.WRITE_REFERENCE);
+        long base = AtomvetObjects.array(array, AtomvetSettled.WRITE);
         if (base == 0 || value != null && !array.getClass().getComponentType().isInstance(value)) {
             return;
         }
-        if (base == AtomvetSettled.SETTLED) {
-            if (value != null) {
-                AtomvetSettled.store(value);
-            }
-            return;
-        }
         if (value != null) {
-            AtomvetObjects.publish(value);
+            publish(base, value);
         }
-        if (index < CUTOFF) {
+        if (isBase(base) && index < CUTOFF) {
             writeAt(array, base, base + HEADER + ((long) index << 3), 0xff, site);
         }
     }
@@ -550,7 +553,7 @@ public final class AtomvetHooks {
     @DontInline
     private static void readElement(Object array, long displacement, int bytes, int site) {
         long base = AtomvetObjects.array(array, AtomvetSettled.READ);
-        if (base != 0) {
+        if (isBase(base)) {
             readAt(array, base, base + displacement, bytes, site);
         }
     }
@@ -558,7 +561,7 @@ public final class AtomvetHooks {
     @DontInline
     private static void writeElement(Object array, long displacement, int bytes, int site) {
         long base = AtomvetObjects.array(array, AtomvetSettled.WRITE);
-        if (base != 0) {
+        if (isBase(base)) {
             writeAt(array, base, base + displacement, bytes, site);
         }
     }

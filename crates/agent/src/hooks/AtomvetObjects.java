@@ -173,7 +173,7 @@ final class AtomvetObjects {
         return id != 0 && (id & 3) != 3;
     }
 
-    /** The base of an object that this thread accesses; 0 if it is this thread's own, or has settled in a way that allows it. */
+    /** The base of an object that this thread accesses; 0 if it is this thread's own, SETTLED if it has settled in a way that allows it. */
     static long touch(AtomvetHooks.T t, Object o, long where, int access) {
         if (where == 0) {
             // The class that declares a field may have no number where the object's own has.
@@ -197,7 +197,7 @@ final class AtomvetObjects {
         }
         if (AtomvetSettled.is(id) && access != AtomvetSettled.ATOMIC) {
             if (AtomvetSettled.allows(id, access)) {
-                return 0;
+                return AtomvetSettled.SETTLED;
             }
             AtomvetSettled.disturb(t, o, id);
         }
@@ -514,8 +514,7 @@ final class AtomvetObjects {
         long id = shared.id;
         if (AtomvetSettled.is(id)) {
             if (AtomvetSettled.allows(id, access)) {
-                // What is written there is others' as well.
-                return access == AtomvetSettled.WRITE_REFERENCE ? AtomvetSettled.SETTLED : 0;
+                return AtomvetSettled.SETTLED;
             }
             AtomvetHooks.T t = AtomvetHooks.t();
             if (t != null && !t.busy) {

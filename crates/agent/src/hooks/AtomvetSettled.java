@@ -25,8 +25,7 @@ final class AtomvetSettled {
     /** How an object is accessed. Atomic accesses are told to the filter in any case. */
     static final int READ = 0;
     static final int WRITE = 1;
-    static final int WRITE_REFERENCE = 2;
-    static final int ATOMIC = 3;
+    static final int ATOMIC = 2;
 
     /** Of the accesses that the filter hears of, one in 64 is looked at, and not always the same in a loop. */
     private static final long SPREAD = 0x9e3779b97f4a7c15L;
