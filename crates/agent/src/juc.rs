@@ -463,14 +463,21 @@ extern "system" fn permits(_: Env, _: Object, base: i64, number: i32) {
 #[unsafe(export_name = "Java_java_lang_AtomvetCalls_hold")]
 extern "system" fn hold(_: Env, _: Object, address: i64) -> i64 {
     let held = under_way::hold(address);
-    // What is called may write to a variable that others access plainly.
+    // What is called may write to a variable that others access plainly, or read again.
     if let Some(thread) = thread::current() {
         under_way::stop_others(thread, Access::Write, address as usize & !7, 8);
+        under_way::stop_readers(thread, Access::Write, address as usize);
     }
     held
 }
 
 /// Records an access, as far as that is needed.
+/// Records what is read before it is; says where its end is to be told.
+#[unsafe(export_name = "Java_java_lang_AtomvetCalls_read")]
+extern "system" fn read(_: Env, _: Object, address: i64, size: i32, site: i32) -> i64 {
+    natives::read_atomic(address as usize, size as usize, site as usize)
+}
+
 #[unsafe(export_name = "Java_java_lang_AtomvetCalls_access")]
 extern "system" fn access(_: Env, _: Object, what: i32, address: i64, size: i32, site: i32) {
     if let Some(&kind) = KINDS.get(what as usize) {

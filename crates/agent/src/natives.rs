@@ -26,7 +26,7 @@ static NEXT_BASE: AtomicU64 = AtomicU64::new(1 << 16);
 
 /// Whose objects are that have no number in them; see the hook class.
 static OWNERS: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
-const OWNERS_BYTES: usize = 1 << 20;
+const OWNERS_BYTES: usize = 1 << 22;
 
 /// Reserves what is shared with the hook class. False if there is no room.
 pub(crate) fn reserve() -> bool {
@@ -58,6 +58,7 @@ extern "system" fn constant(_: Env, _: Object, which: i32) -> i64 {
         3 => vm::options().elements.map_or(i32::MAX, |most| i32::try_from(most).unwrap_or(i32::MAX)) as usize,
         4 => usize::from(vm::options().empty),
         5 => SITE_WORDS.load(Ordering::Acquire) as usize + TO_SITE_BYTES,
+        6 => OWNERS_BYTES,
         10 => thread::INDEX_SHIFT as usize,
         11 => granule(),
         12 => shift(Access::Read) as usize,
@@ -250,20 +251,41 @@ extern "system" fn access(
     if bytes == 0 {
         return 0;
     }
+    let (size, place) = (bytes.count_ones() as usize, site as usize);
+    if what & (VOLATILE | WRITES) == VOLATILE {
+        return read_atomic(address as usize, size, place);
+    }
     let held = under_way::hold(address);
-    let (address, size, place) = (address as usize, bytes.count_ones() as usize, site as usize);
+    let address = address as usize;
     let access = if what & WRITES != 0 { Access::Write } else { Access::Read };
     if what & VOLATILE != 0 {
-        let kind = if access == Access::Write { Kind::Write } else { Kind::Read };
-        access_atomic(kind, address, size, place);
+        access_atomic(Kind::Write, address, size, place);
     } else if let Some(thread) = thread::current()
         && !shadow::is_covered(thread, access, address, size)
     {
         // First: whoever is here for the first time looks whether anybody else has been.
         planes::summarise(thread, access, address);
         under_way::stop_others(thread, access, address, size);
+        under_way::stop_readers(thread, access, address);
         shadow::uncovered(access, address, size, place);
     }
+    held
+}
+
+/// Records a read of a volatile field or of an atomic object, which is about to be made, as far as that is needed. Where its end is to be told.
+pub(crate) fn read_atomic(address: usize, size: usize, place: usize) -> i64 {
+    if let Some(thread) = thread::current()
+        && shadow::enter(thread)
+    {
+        let begun = under_way::begin_again(thread, address, size, place);
+        thread.seen += u64::from(begun.is_some());
+        thread.busy = 0;
+        if let Some(end) = begun {
+            return end;
+        }
+    }
+    let held = under_way::hold(address as i64);
+    access_atomic(Kind::Read, address, size, place);
     held
 }
 
@@ -278,11 +300,14 @@ pub(crate) fn access_atomic(kind: Kind, address: usize, size: usize, place: usiz
     if !atomics::is_never_plain(address, size) {
         under_way::stop_others(thread, access, address, size);
     }
+    under_way::stop_readers(thread, access, address);
     let stripe = shadow::stripe(address);
     stripe.lock();
     let kind = atomics::as_used(kind, address, size);
     if atomics::take_over(thread, kind, address, size, place) {
         stream::record(thread, kind, size as u8, address as u64, place);
+    } else if kind == Kind::Read {
+        atomics::let_repeat(thread, address);
     }
     stripe.unlock();
     thread.busy = 0;

@@ -24,7 +24,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use crate::shadow::Access;
 use crate::thread::{self, Thread};
-use crate::{planes, sys};
+use crate::{atomics, planes, sys};
 
 /// What a thread is accessing. The hook class knows how it is laid out.
 #[repr(C, align(64))]
@@ -33,6 +33,12 @@ struct Cell {
     end: AtomicU64,
     /// Which memory a late access is about, see [`place`]; 0 if none is under way.
     place: AtomicU32,
+    /// How many blocks are open, how many of them the recorder knows, and their sites: for the hook class alone, which finds them here
+    /// sooner than in an object of Java's. Then the recorder's thread.
+    _depth: u32,
+    _known: u32,
+    _blocks: u64,
+    _recorder: u64,
 }
 
 /// Cells are found by the JVM's number of a thread, which it never uses twice; so many are told apart.
@@ -91,6 +97,28 @@ pub(crate) fn stop_others(thread: &Thread, access: Access, address: usize, size:
     for (word, quiet) in planes::words_in_the_way(thread, access, address, size) {
         disturb(word, quiet, address);
     }
+}
+
+/// The same of reads of an atomic that their threads have [`begin_again`].
+pub(crate) fn stop_readers(thread: &Thread, access: Access, address: usize) {
+    for word in atomics::repeatable_for_others(thread, access, address) {
+        disturb(word, atomics::REPEATABLE, address);
+    }
+}
+
+/// A read of an atomic that needs neither a record nor a stripe is under way from here on, as a late access; where its end is to be told. Nothing
+/// if it needs more than that.
+#[inline(always)]
+pub(crate) fn begin_again(thread: &mut Thread, address: usize, size: usize, place: usize) -> Option<i64> {
+    let cell = CELLS_BY_INDEX[thread.index as usize].load(Ordering::Acquire);
+    // SAFETY: cells are there for ever.
+    let cell = unsafe { cell.as_ref() }?;
+    let begin = || cell.place.store(self::place(address), Ordering::Relaxed);
+    if atomics::read_again(thread, address, size, place, begin) {
+        return Some(&raw const cell.place as i64);
+    }
+    cell.place.store(0, Ordering::Release);
+    None
 }
 
 /// A word is not quiet any more in these quarters, and its thread knows it.

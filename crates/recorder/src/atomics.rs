@@ -8,7 +8,7 @@
 //! ```text
 //! of writes = index (12) | period (28) | (4) | overtaken (1) | update (1) | always (1) | alone (1) | unnoted (1) | silenced (1)
 //!                                      | read by (4) | variable (6) | recorded (1)
-//! of reads  = index (12) | period (28) |                                variable (6) | recorded (1)
+//! of reads  = index (12) | period (28) |                 repeatable (1) | variable (6) | recorded (1)
 //! ```
 //!
 //! - A write comes after the last write and after all reads since; a read after the last write. What the thread is behind
@@ -21,6 +21,9 @@
 //!   command has to know every one, and what is no data.
 //! - Where reads may be no more than hints, which only the command can tell, a variable has words from its first write on. Up to
 //!   that all reads are recorded.
+//! - A thread that has read a variable silently, and reads it again before anybody has written to it, has nothing to come after, and only its own
+//!   word of reads to change: where that is *repeatable*, it does so without the lock of the stripe ([`read_again`]). Whoever wants to
+//!   change something about that word takes the mark away first.
 //! - The same memory may be accessed plainly. An atomic is *alone* from an access that has taken it over from all plain ones up to the
 //!   next plain one.
 
@@ -36,6 +39,8 @@ use crate::{handover, late, stream};
 const RECORDED: u64 = 1;
 /// Where in the 8 bytes the variable is, and the logarithm of how many bytes it has.
 const VARIABLE: u64 = 0x3f << 1;
+/// Of a word of reads: its thread may change it without the lock of the stripe.
+pub const REPEATABLE: u64 = 1 << 7;
 const READ_BY: u64 = 0xf << 7;
 const FIRST_READER: u64 = 1 << 7;
 /// The command has not heard of all that was done to it.
@@ -136,7 +141,9 @@ pub fn take_over(thread: &mut Thread, kind: Kind, address: usize, size: usize, p
     let may_be_silent = !commutes(kind) && word & ALWAYS == 0;
     let is_this = word == 0 || word & VARIABLE == this;
     if may_be_silent && is_this && word & ALONE != 0 && is_noted(thread, access, word, address) {
-        writes.store(word | SILENCED, Ordering::Relaxed);
+        if word & SILENCED == 0 {
+            writes.store(word | SILENCED, Ordering::Relaxed);
+        }
         return false;
     }
     if !is_this {
@@ -178,6 +185,60 @@ pub fn take_over(thread: &mut Thread, kind: Kind, address: usize, size: usize, p
         }
     }
     is_recorded
+}
+
+/// Reads a variable again that the running thread has read silently and nobody has written to since. False if it is not like that. From
+/// `begin` on, whoever takes the mark away waits until the access is over; if there was no access after all, `begin` has to be
+/// taken back.
+#[inline(always)]
+pub fn read_again(
+    thread: &mut Thread,
+    address: usize,
+    size: usize,
+    place: usize,
+    begin: impl FnOnce(),
+) -> bool {
+    let this = variable(address, size);
+    if writes_to(address) & (VARIABLE | ALONE | ALWAYS | SILENCED) != this | ALONE | SILENCED {
+        return false;
+    }
+    let reads = word_of_reader(thread.index as usize, address);
+    let known = reads.load(Ordering::Relaxed);
+    if known & (REPEATABLE | VARIABLE) != REPEATABLE | this || !thread.owns(known) {
+        return false;
+    }
+    begin();
+    // Who sees the word may ask for the mark.
+    handover::leave_out(thread, place);
+    late::remember_place(thread, address, place);
+    let noted = thread.key | REPEATABLE | this;
+    reads.compare_exchange(known, noted, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+}
+
+/// Under the lock of the stripe, after a read that needs no record: the thread may read it again without. Only of what is never accessed
+/// plainly.
+#[inline(always)]
+pub fn let_repeat(thread: &Thread, address: usize) {
+    let reads = word_of_reader(thread.index as usize, address);
+    let known = reads.load(Ordering::Relaxed);
+    if thread.owns(known) && known & (RECORDED | REPEATABLE) == 0 {
+        reads.store(known | REPEATABLE, Ordering::Relaxed);
+    }
+}
+
+/// The words of reads that other threads may change without the lock of the stripe, and which an access would change or has to come after.
+pub fn repeatable_for_others(
+    thread: &Thread,
+    access: Access,
+    address: usize,
+) -> impl Iterator<Item = &'static AtomicU64> {
+    let readers = if planes::may_have_atomics(address) { 0..READERS } else { 0..0 };
+    let own = thread.index as usize % READERS;
+    let concerned = readers.filter(move |&reader| access == Access::Write || reader == own);
+    concerned.map(move |reader| word_of_reader(reader, address)).filter(|word| {
+        let known = word.load(Ordering::Relaxed);
+        known & REPEATABLE != 0 && !thread.owns(known)
+    })
 }
 
 /// Whether it is an update that may commute with others of its kind.

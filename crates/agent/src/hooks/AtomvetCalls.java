@@ -438,11 +438,13 @@ public final class AtomvetCalls {
             if ((word & SYNCHRONIZED) != 0) {
                 access(t, call, YES);
             }
+        } else if (call.action == READ || call.action == READ_ELEMENT) {
+            // Nothing that it returns makes a difference.
+            call.pending = false;
+            AtomvetHooks.tellBlocks(t);
+            AtomvetHooks.holds(t, read(address, call.size, call.place));
         } else if (call.action != UPDATE_BY && call.action != UPDATE_KEY_BY) {
-            // What is told by a handle or an offset others may access plainly: the agent keeps them out.
-            if (call.how != 0 || !AtomvetHooks.tryHold(t, address)) {
-                AtomvetHooks.holds(t, hold(address));
-            }
+            AtomvetHooks.holds(t, hold(address));
         }
     }
 
@@ -678,11 +680,11 @@ public final class AtomvetCalls {
 
     /** Semaphores whose first permits are recorded; by identity, so that some may be told twice, which is harmless. */
     private static void permits(AtomvetHooks.T t, Object semaphore) {
-        if (AtomvetObjects.isShared(semaphore)) {
+        if (AtomvetUnnumbered.hasBase(semaphore)) {
             return;
         }
         synchronized (AtomvetCalls.class) {
-            if (!AtomvetObjects.isShared(semaphore)) {
+            if (!AtomvetUnnumbered.hasBase(semaphore)) {
                 int number = ((java.util.concurrent.Semaphore) semaphore).availablePermits();
                 long base = AtomvetObjects.shared(t, semaphore);
                 permits(base, number);
@@ -732,6 +734,7 @@ public final class AtomvetCalls {
     private static native void record(int what, long operand, int site);
     private static native void permits(long base, int number);
     private static native long hold(long address);
+    private static native long read(long address, int size, int site);
     private static native void access(int what, long address, int size, int site);
     private static native int describeKey(Class<?> map, String key);
 }

@@ -63,8 +63,6 @@ public final class AtomvetHooks {
     static final long SEEN = constant(51);
     private static final long BY_OTHER = constant(52);
 
-    private static final long STRIPES = constant(60);
-    private static final long STRIPES_MASK = constant(61);
     private static final int STRIPE_SHIFT = (int) constant(68);
     private static final long STEP = constant(62);
     private static final int QUIET_SHIFT = (int) constant(63);
@@ -78,8 +76,16 @@ public final class AtomvetHooks {
     private static final long QUIET = constant(72);
     private static final int CELL_SHIFT = 6;
     private static final long CELL_PLACE = 8;
+    private static final long CELL_DEPTH = 12;
+    private static final long CELL_KNOWN = 16;
+    private static final long CELL_BLOCKS = 24;
+    private static final long CELL_RECORDER = 32;
 
     static final long TID = U.objectFieldOffset(Thread.class, "tid");
+
+    /** Where an object's number tells whose it is: see AtomvetSettled. */
+    private static final int OWNER_SHIFT = AtomvetSettled.OWNER_SHIFT;
+    private static final long OWNER = -1L << OWNER_SHIFT;
 
     /** How an element of an array is laid out: 8 bytes each, but for small ones. */
     static final int HEADER = 16;
@@ -96,9 +102,21 @@ public final class AtomvetHooks {
         final long recorder;
         final long blocks;
         T next;
-        /** Blocks that are open, and how many of them the recorder knows. */
-        int depth;
-        int known;
+
+        /** How many blocks are open. */
+        int depth() {
+            return U.getInt(cell + CELL_DEPTH);
+        }
+
+        /** How many of them the recorder knows. */
+        int known() {
+            return U.getInt(cell + CELL_KNOWN);
+        }
+
+        void setKnown(int known) {
+            U.putInt(cell + CELL_KNOWN, known);
+        }
+
         /** What it is accessing: see under_way.rs. */
         final long cell;
         boolean busy;
@@ -108,7 +126,7 @@ public final class AtomvetHooks {
         long[] monitorBases = new long[16];
         boolean[] monitorBlocks = new boolean[16];
         /** What was locked last when so many monitors were held. */
-        AtomvetObjects.Shared[] lastLocks = new AtomvetObjects.Shared[16];
+        AtomvetUnnumbered.Shared[] lastLocks = new AtomvetUnnumbered.Shared[16];
         int calls;
         Object[] callObjects = new Object[16];
         int[] callSites = new int[16];
@@ -125,9 +143,9 @@ public final class AtomvetHooks {
         static final int ABOUTS = 256;
         final AtomvetObjects.About[] abouts = new AtomvetObjects.About[ABOUTS];
         /** Shared objects without a number that this thread has used lately, by identity hash code. */
-        final AtomvetObjects.Shared[] lately = new AtomvetObjects.Shared[AtomvetObjects.LATELY];
+        final AtomvetUnnumbered.Shared[] lately = new AtomvetUnnumbered.Shared[AtomvetUnnumbered.LATELY];
         /** Their hash codes, all in a few lines of the cache, which the objects are not. */
-        final int[] latelyHashes = new int[AtomvetObjects.LATELY];
+        final int[] latelyHashes = new int[AtomvetUnnumbered.LATELY];
         /** How many times the table was swept that these are from, and how often one was looked for that is not among them. */
         int sweeps;
         int misses;
@@ -148,6 +166,8 @@ public final class AtomvetHooks {
             this.firstRead = (int) firstOf(recorder, 0);
             this.firstWrite = (int) firstOf(recorder, 1);
             this.members = firstOf(recorder, 2);
+            U.putLong(cell + CELL_RECORDER, recorder);
+            U.putLong(cell + CELL_BLOCKS, blocks);
         }
     }
 
@@ -157,7 +177,7 @@ public final class AtomvetHooks {
     static final T[] THREADS = new T[1 << 12];
 
     private static long tag(Thread thread) {
-        return U.getLong(thread, TID) << 2 | 3;
+        return U.getLong(thread, TID) << OWNER_SHIFT | AtomvetSettled.OWN;
     }
 
     static T t() {
@@ -212,6 +232,7 @@ public final class AtomvetHooks {
             for (T t = THREADS[index]; t != null; before = t, t = t.next) {
                 if (t.thread == thread) {
                     finish(t);
+                    U.putLong(t.cell + CELL_BLOCKS, 0);
                     if (before == null) {
                         THREADS[index] = t.next;
                     } else {
@@ -227,7 +248,8 @@ public final class AtomvetHooks {
     // its address, for others the displacement (24 bits), where the object's number is (16 bits), and the bytes (8 bits). A bit
     // above that says that the field is volatile.
 
-    static final long VOLATILE_FIELD = 1L << 48;
+    private static final int VOLATILE_SHIFT = 48;
+    static final long VOLATILE_FIELD = 1L << VOLATILE_SHIFT;
     static final long VOLATILE_STATIC = 1L << 62;
 
     static long site(int site) {
@@ -270,8 +292,9 @@ public final class AtomvetHooks {
             return;
         }
         long place = place(site);
-        if (o != null && place >= 0
-                && U.getLong(o, place >>> 24 & 0xffff) != (U.getLong(Thread.currentThread(), TID) << 2 | 3)) {
+        long low = 1 | place >>> VOLATILE_SHIFT - 1 & 2;
+        if (o != null && place >= 0 && (U.getLong(o, place >>> 24 & 0xffff) & (OWNER | low))
+                != (U.getLong(Thread.currentThread(), TID) << OWNER_SHIFT | low)) {
             readOther(o, place, site);
         }
     }
@@ -282,8 +305,9 @@ public final class AtomvetHooks {
             return;
         }
         long place = place(site);
-        if (o != null && place >= 0
-                && U.getLong(o, place >>> 24 & 0xffff) != (U.getLong(Thread.currentThread(), TID) << 2 | 3)) {
+        long low = 1 | place >>> VOLATILE_SHIFT - 1 & 2;
+        if (o != null && place >= 0 && (U.getLong(o, place >>> 24 & 0xffff) & (OWNER | low))
+                != (U.getLong(Thread.currentThread(), TID) << OWNER_SHIFT | low)) {
             writeOther(o, null, place, site);
         }
     }
@@ -294,8 +318,8 @@ public final class AtomvetHooks {
             return;
         }
         long place = place(site);
-        if (o != null && place >= 0
-                && U.getLong(o, place >>> 24 & 0xffff) != (U.getLong(Thread.currentThread(), TID) << 2 | 3)) {
+        if (o != null && place >= 0 && U.getLong(o, place >>> 24 & 0xffff)
+                != (U.getLong(Thread.currentThread(), TID) << OWNER_SHIFT | AtomvetSettled.OWN)) {
             writeOther(o, value, place, site);
         }
     }
@@ -305,6 +329,9 @@ public final class AtomvetHooks {
         long number = number(o, known);
         if (AtomvetSettled.is(number) && AtomvetSettled.allows(number, AtomvetSettled.READ)
                 && (known & VOLATILE_FIELD) == 0) {
+            return;
+        }
+        if (number == 0 && isNew(o, known)) {
             return;
         }
         long base = isBase(number) ? number : object(o, site, AtomvetSettled.READ);
@@ -325,8 +352,11 @@ public final class AtomvetHooks {
         if (AtomvetSettled.is(number) && AtomvetSettled.allows(number, AtomvetSettled.WRITE)
                 && (known & VOLATILE_FIELD) == 0) {
             if (value != null) {
-                AtomvetSettled.store(value);
+                AtomvetObjects.publish(value);
             }
+            return;
+        }
+        if (number == 0 && isNew(o, known)) {
             return;
         }
         long base = isBase(number) ? number : object(o, site, AtomvetSettled.WRITE);
@@ -350,6 +380,12 @@ public final class AtomvetHooks {
         return where == 0 ? 0 : U.getLong(o, where);
     }
 
+    /** Whether an object was nobody's so far. It is this thread's now. */
+    private static boolean isNew(Object o, long place) {
+        long where = place >>> 24 & 0xffff;
+        return where != 0 && U.compareAndSetLong(o, where, 0, tag(Thread.currentThread()));
+    }
+
     /** Whether a number is a base and nothing else. */
     private static boolean isBase(long number) {
         return number != 0 && (number & 1) == 0;
@@ -360,7 +396,7 @@ public final class AtomvetHooks {
         if (isBase(base)) {
             AtomvetObjects.publish(value);
         } else {
-            AtomvetSettled.store(value);
+            AtomvetObjects.publish(value);
         }
     }
 
@@ -534,7 +570,7 @@ public final class AtomvetHooks {
         if (EMPTY || array == null || index < 0 || index >= array.length) {
             return;
         }
-        long base = AtomvetObjects.array(array, AtomvetSettled.WRITE);
+        long base = AtomvetUnnumbered.touch(array, AtomvetSettled.WRITE);
         if (base == 0 || value != null && !array.getClass().getComponentType().isInstance(value)) {
             return;
         }
@@ -552,7 +588,7 @@ public final class AtomvetHooks {
 
     @DontInline
     private static void readElement(Object array, long displacement, int bytes, int site) {
-        long base = AtomvetObjects.array(array, AtomvetSettled.READ);
+        long base = AtomvetUnnumbered.touch(array, AtomvetSettled.READ);
         if (isBase(base)) {
             readAt(array, base, base + displacement, bytes, site);
         }
@@ -560,7 +596,7 @@ public final class AtomvetHooks {
 
     @DontInline
     private static void writeElement(Object array, long displacement, int bytes, int site) {
-        long base = AtomvetObjects.array(array, AtomvetSettled.WRITE);
+        long base = AtomvetUnnumbered.touch(array, AtomvetSettled.WRITE);
         if (isBase(base)) {
             writeAt(array, base, base + displacement, bytes, site);
         }
@@ -619,7 +655,7 @@ public final class AtomvetHooks {
         U.putLong(t.recorder + SEEN, U.getLong(t.recorder + SEEN) + 1);
         return word - U.getLong(t.recorder + KEY) >>> INDEX_SHIFT == 0
             && (~word >>> (address & GRANULE - 1) & bytes) == 0
-            && t.depth == t.known;
+            && t.depth() == t.known();
     }
 
     /**
@@ -638,7 +674,7 @@ public final class AtomvetHooks {
             return false;
         }
         finish(t);
-        if (t.depth != t.known && !enterAll(t)) {
+        if (t.depth() != t.known() && !enterAll(t)) {
             return false;
         }
         long key = U.getLong(recorder + KEY);
@@ -675,7 +711,7 @@ public final class AtomvetHooks {
             return false;
         }
         finish(t);
-        if (t.depth != t.known && !enterAll(t)) {
+        if (t.depth() != t.known() && !enterAll(t)) {
             return false;
         }
         long key = U.getLong(t.recorder + KEY);
@@ -712,7 +748,7 @@ public final class AtomvetHooks {
         U.putLong(recent, address & -8);
         U.putLong(recent + 8, site);
         int count = U.getInt(recorder + BARE);
-        if (count < MOST_BARE && U.getInt(recorder + LOCKS) == 0 && t.depth > 0) {
+        if (count < MOST_BARE && U.getInt(recorder + LOCKS) == 0 && t.depth() > 0) {
             long bare = recorder + BARES + count * A_BARE;
             U.putLong(bare + BARE_ADDRESS, address);
             U.putLong(bare + BARE_PLACE, site);
@@ -723,25 +759,16 @@ public final class AtomvetHooks {
         }
     }
 
-    /** Holds the stripe of an address until the access is over, as hold() of under_way.rs; false if another thread has it. */
-    static boolean tryHold(T t, long address) {
-        long stripe = STRIPES + ((address >>> STRIPE_SHIFT & STRIPES_MASK) << 6);
-        if (!U.compareAndSetInt(null, stripe, 0, 1)) {
-            return false;
-        }
-        holds(t, stripe);
-        return true;
-    }
-
-    static void holds(T t, long stripe) {
-        U.putLong(t.cell, stripe);
+    /** The access is over when a 0 is written there. */
+    static void holds(T t, long end) {
+        U.putLong(t.cell, end);
     }
 
     /** Tells the recorder of blocks that were entered, as enter() of blocks.rs; false if it has to do it itself. */
     private static boolean enterAll(T t) {
         long recorder = t.recorder;
-        int known = t.known;
-        int depth = t.depth;
+        int known = t.known();
+        int depth = t.depth();
         long newest = U.getLong(recorder + NEWEST);
         if (depth > DEPTH || (newest + (depth - known) * STEP ^ newest) >>> INDEX_SHIFT != 0) {
             return false;
@@ -766,7 +793,7 @@ public final class AtomvetHooks {
             frame += FRAME;
             key = newest;
         }
-        t.known = known;
+        t.setKnown(known);
         return true;
     }
 
@@ -776,9 +803,9 @@ public final class AtomvetHooks {
             return;
         }
         finish(t);
-        int from = Math.min(t.known, DEPTH);
-        int to = Math.min(t.depth, DEPTH);
-        t.known = t.depth;
+        int from = Math.min(t.known(), DEPTH);
+        int to = Math.min(t.depth(), DEPTH);
+        t.setKnown(t.depth());
         holds(t, access(address, bytes, site, what, t.blocks, from, to));
     }
 
@@ -827,53 +854,65 @@ public final class AtomvetHooks {
 
     @DontInline
     public static void enter(int site) {
-        T t = t();
-        if (t != null) {
-            enter(t, site);
+        if (!EMPTY) {
+            enter(cell(Thread.currentThread()), site);
         }
     }
 
-    private static void enter(T t, int site) {
-        int depth = t.depth;
-        if (depth < DEPTH) {
-            U.putInt(t.blocks + ((long) depth << 2), site);
+    private static void enter(long cell, int site) {
+        long blocks = U.getLong(cell + CELL_BLOCKS);
+        if (blocks == 0) {
+            if (t() == null) {
+                return;
+            }
+            blocks = U.getLong(cell + CELL_BLOCKS);
         }
-        t.depth = depth + 1;
+        int depth = U.getInt(cell + CELL_DEPTH);
+        if (depth < DEPTH) {
+            U.putInt(blocks + ((long) depth << 2), site);
+        }
+        U.putInt(cell + CELL_DEPTH, depth + 1);
         if (U.getByte(HEARD_OF + site) == 0) {
             // Every block is heard of once, whatever happens in it.
             U.putByte(HEARD_OF + site, (byte) 1);
-            introduceBlocks(t);
+            introduceBlocks(t());
         }
     }
 
     @DontInline
     public static void exit(int site) {
-        T t = t();
-        if (t != null) {
-            exit(t, site);
+        if (EMPTY) {
+            return;
         }
-    }
-
-    private static void exit(T t, int site) {
-        finish(t);
-        int depth = t.depth - 1;
-        if (depth < DEPTH && (depth < 0 || U.getInt(t.blocks + ((long) depth << 2)) != site)) {
-            depth = find(t, site);
+        long cell = cell(Thread.currentThread());
+        long end = U.getLong(cell);
+        if (end != 0) {
+            U.putIntRelease(null, end, 0);
+            U.putLong(cell, 0L);
+        }
+        long blocks = U.getLong(cell + CELL_BLOCKS);
+        int depth = U.getInt(cell + CELL_DEPTH) - 1;
+        if (depth < DEPTH && (depth < 0 || U.getInt(blocks + ((long) depth << 2)) != site)) {
+            depth = find(blocks, depth, site);
             if (depth < 0) {
                 return;
             }
         }
-        t.depth = depth;
-        if (depth < t.known) {
-            leaveTo(t, depth);
+        exitTo(cell, depth);
+    }
+
+    private static void exitTo(long cell, int depth) {
+        U.putInt(cell + CELL_DEPTH, depth);
+        if (depth < U.getInt(cell + CELL_KNOWN)) {
+            leaveTo(cell, depth);
         }
     }
 
     /** Tells the recorder how many blocks are open. The usual case is done here, as in leave() of blocks.rs. */
-    private static void leaveTo(T t, int depth) {
-        int known = t.known;
-        t.known = depth;
-        long recorder = t.recorder;
+    private static void leaveTo(long cell, int depth) {
+        int known = U.getInt(cell + CELL_KNOWN);
+        U.putInt(cell + CELL_KNOWN, depth);
+        long recorder = U.getLong(cell + CELL_RECORDER);
         int bare = U.getInt(recorder + BARE);
         long frame = U.getLong(recorder + FRAMES) + depth * FRAME;
         boolean isUsual = depth + 1 == known && known <= DEPTH;
@@ -899,9 +938,8 @@ public final class AtomvetHooks {
 
     /** Where a block is that others were left in without a word, or below 0 if it was entered unseen. */
     @DontInline
-    private static int find(T t, int site) {
-        int depth = Math.min(t.depth, DEPTH) - 1;
-        while (depth >= 0 && U.getInt(t.blocks + ((long) depth << 2)) != site) {
+    private static int find(long blocks, int depth, int site) {
+        while (depth >= 0 && U.getInt(blocks + ((long) depth << 2)) != site) {
             depth--;
         }
         return depth;
@@ -909,7 +947,7 @@ public final class AtomvetHooks {
 
     /** Before something is recorded. */
     static void tellBlocks(T t) {
-        if (t.known != t.depth && !enterAll(t)) {
+        if (t.known() != t.depth() && !enterAll(t)) {
             introduceBlocks(t);
         }
     }
@@ -917,9 +955,9 @@ public final class AtomvetHooks {
     /** Tells the recorder of blocks, which announces those that it has not heard of before. */
     @DontInline
     private static void introduceBlocks(T t) {
-        int depth = t.depth;
-        tell(t.blocks, Math.min(t.known, DEPTH), Math.min(depth, DEPTH));
-        t.known = depth;
+        int depth = t.depth();
+        tell(t.blocks, Math.min(t.known(), DEPTH), Math.min(depth, DEPTH));
+        t.setKnown(depth);
     }
 
     // Monitors. Unless the word of a site is 0, a block begins with the monitor.
@@ -930,7 +968,7 @@ public final class AtomvetHooks {
         if (t != null && o != null) {
             boolean block = site(site) != 0;
             if (block) {
-                enter(t, site);
+                enter(t.cell, site);
             }
             hold(t, o, block, site);
         }
@@ -992,19 +1030,16 @@ public final class AtomvetHooks {
 
     /** The base of an object that is locked, as the held-th. */
     private static long lock(T t, Object o, int held) {
-        long where = AtomvetObjects.About.of(t, o).where;
-        if (where != 0) {
-            long id = U.getLongVolatile(o, where);
-            return AtomvetObjects.isShared(id) ? AtomvetSettled.base(id) : AtomvetObjects.share(t, o);
+        if (AtomvetObjects.About.of(t, o).where != 0) {
+            return AtomvetObjects.shared(t, o);
         }
         // The hash code of a locked object takes long to get.
-        AtomvetObjects.Shared known = t.lastLocks[held];
+        AtomvetUnnumbered.Shared known = t.lastLocks[held];
         if (known == null || !known.refersTo(o)) {
-            AtomvetObjects.share(t, o);
-            known = AtomvetObjects.Shared.entry(o, System.identityHashCode(o));
+            known = AtomvetUnnumbered.Shared.of(t, o);
             t.lastLocks[held] = known;
         }
-        return known == null ? 0 : known.base;
+        return known.base;
     }
 
     private static void letGo(T t, int site) {
@@ -1018,12 +1053,8 @@ public final class AtomvetHooks {
             tellBlocks(t);
             synchronise(RELEASE, base, site);
         }
-        if (block && t.depth > 0) {
-            int depth = t.depth - 1;
-            t.depth = depth;
-            if (depth < t.known) {
-                leaveTo(t, depth);
-            }
+        if (block && t.depth() > 0) {
+            exitTo(t.cell, t.depth() - 1);
         }
     }
 
@@ -1126,7 +1157,7 @@ public final class AtomvetHooks {
         if (kind == FORK) {
             Thread thread = (Thread) o;
             if (way == ENTERS && thread.getState() == Thread.State.NEW) {
-                AtomvetObjects.share(t, thread);
+                AtomvetObjects.publish(thread);
                 Object task = Tasks.of(thread);
                 if (task != null) {
                     AtomvetObjects.publish(task);
@@ -1147,7 +1178,7 @@ public final class AtomvetHooks {
 
     /** Blocks that are open are not the initialiser's; without any there is nothing to tell. */
     private static void initialises(T t, int site, int isOver) {
-        if (t.depth > 0) {
+        if (t.depth() > 0) {
             tellBlocks(t);
             initialises(isOver, site);
         }

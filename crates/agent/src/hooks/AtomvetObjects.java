@@ -18,7 +18,6 @@ final class AtomvetObjects {
 
     /** Of the agent: see constant() in natives.rs. */
     private static final long NEXT_BASE = AtomvetHooks.constant(1);
-    private static final long OWNERS = AtomvetHooks.constant(2);
 
     /** Modifiers of fields. */
     private static final int STATIC = 0x8;
@@ -27,10 +26,6 @@ final class AtomvetObjects {
 
     /** The field that has an object's number. */
     private static final String ID_FIELD = "$atomvet";
-
-    /** Which bits of an object's first word are its identity hash code, and which say that it is not locked. */
-    private static final long HASH_BITS = hashBits();
-    private static final int HASH_SHIFT = Long.numberOfTrailingZeros(HASH_BITS & ~3);
 
     private AtomvetObjects() {}
 
@@ -63,6 +58,8 @@ final class AtomvetObjects {
         /** Whether its objects are followed when something is published, and whether they are shared then. */
         final boolean followed;
         final boolean mayBeShared;
+        /** Whether nothing can be reached from its objects that is to be followed, nor is anything in them that needs no lock. */
+        final boolean isLeaf;
         /** Whether the JVM never gives it up, so that it may be held on to. */
         final boolean stays;
         /** How many of its objects have settled as one thread's or as only read, and how many of those in vain; not exactly. */
@@ -70,6 +67,9 @@ final class AtomvetObjects {
         int aloneInVain;
         int read;
         int readInVain;
+        /** How many that had settled from the start another thread has read, and how many were written after that; not exactly. */
+        int met;
+        int metInVain;
 
         static final ClassValue<About> ALL = new ClassValue<About>() {
             @Override
@@ -153,6 +153,7 @@ final class AtomvetObjects {
             followed = loader != null;
             mayBeShared = followed || type.isArray();
             hasAtomics = hasVolatile || parent != null && parent.hasAtomics || !mayBeShared && type != Object.class;
+            isLeaf = !hasAtomics && count == 0 && !Object[].class.isAssignableFrom(type);
         }
 
         /** How much room an object takes. */
@@ -179,37 +180,35 @@ final class AtomvetObjects {
             // The class that declares a field may have no number where the object's own has.
             where = About.of(t, o).where;
             if (where == 0) {
-                return array(o, access);
+                return AtomvetUnnumbered.touch(o, access);
             }
         }
-        long id = U.getLongVolatile(o, where);
-        if (id == 0) {
-            if (U.compareAndSetLong(o, where, 0, t.tag)) {
+        while (true) {
+            long id = U.getLongVolatile(o, where);
+            if (id == t.tag || id == 0 && U.compareAndSetLong(o, where, 0, t.tag)) {
                 return 0;
             }
-            id = U.getLongVolatile(o, where);
-        }
-        if (id == t.tag) {
-            return 0;
-        }
-        if (!isShared(id)) {
-            return share(t, o);
-        }
-        if (AtomvetSettled.is(id) && access != AtomvetSettled.ATOMIC) {
-            if (AtomvetSettled.allows(id, access)) {
+            if (isShared(id) && !AtomvetSettled.is(id)) {
+                return id;
+            }
+            if (access == AtomvetSettled.ATOMIC) {
+                return based(t, o, About.of(t, o));
+            }
+            if (AtomvetSettled.is(id) && AtomvetSettled.allows(id, access)) {
                 return AtomvetSettled.SETTLED;
             }
-            AtomvetSettled.disturb(t, o, id);
+            if (id != 0) {
+                AtomvetSettled.disturb(t, o, id, access);
+            }
         }
-        return AtomvetSettled.base(id);
     }
 
-    /** Gives a shared object another number with the same base, unless it has a third one. */
+    /** Gives an object another number, unless it has a third one. */
     static boolean change(Object o, About about, long from, long to) {
         if (about.where != 0) {
             return U.compareAndSetLong(o, about.where, from, to);
         }
-        return Shared.change(o, from, to);
+        return AtomvetUnnumbered.Shared.change(o, from, to);
     }
 
     /** An object is stored where other threads can find it. */
@@ -220,51 +219,53 @@ final class AtomvetObjects {
             return;
         }
         About about = About.of(t, o);
-        if (about.where != 0) {
-            long id = U.getLongVolatile(o, about.where);
-            if (!isShared(id)) {
-                share(t, o);
-            }
-        } else if (about.mayBeShared) {
-            unnumbered(t, o, System.identityHashCode(o));
+        if (about.where != 0 ? !isShared(U.getLongVolatile(o, about.where)) : about.mayBeShared) {
+            share(t, o, about);
         }
     }
 
     /** The base of an object, which is shared from now on. */
     static long shared(AtomvetHooks.T t, Object o) {
-        return AtomvetSettled.base(numberOf(t, o));
+        About about = About.of(t, o);
+        return about.where != 0 ? based(t, o, about) : AtomvetUnnumbered.Shared.of(t, o).base;
     }
 
-    /** The same of an object that is about to be accessed atomically. */
-    static long unsettled(AtomvetHooks.T t, Object o) {
-        long id = numberOf(t, o);
-        if (AtomvetSettled.is(id)) {
-            AtomvetSettled.disturb(t, o, id);
-        }
-        return AtomvetSettled.base(id);
-    }
-
-    /** The number of an object, which is shared from now on. */
-    private static long numberOf(AtomvetHooks.T t, Object o) {
-        long where = About.of(t, o).where;
-        if (where == 0) {
-            return unnumbered(t, o, System.identityHashCode(o));
-        }
-        long id = U.getLongVolatile(o, where);
-        return isShared(id) ? id : share(t, o);
-    }
-
-    /** The same of an object that has it in a table. */
-    private static long unnumbered(AtomvetHooks.T t, Object o, int hash) {
-        Shared shared = lately(t, o, hash);
-        if (shared == null) {
-            shared = Shared.entry(o, hash);
-            if (shared == null) {
-                return share(t, o);
+    /** The same of an object that has a number. If it has settled, it stays so. */
+    private static long based(AtomvetHooks.T t, Object o, About about) {
+        while (true) {
+            long id = U.getLongVolatile(o, about.where);
+            boolean isShared = isShared(id);
+            if (isShared && AtomvetSettled.base(id) != 0) {
+                return AtomvetSettled.base(id);
             }
-            remember(t, shared);
+            long base = newBase(t, o, about);
+            if (change(o, about, id, isShared ? id | base : base)) {
+                if (!isShared) {
+                    shareContents(t, o);
+                }
+                return base;
+            }
         }
-        return shared.id;
+    }
+
+    /** The base of an object that is about to be accessed atomically, and may be accessed plainly as well. */
+    static long unsettled(AtomvetHooks.T t, Object o) {
+        About about = About.of(t, o);
+        if (about.where == 0) {
+            AtomvetUnnumbered.Shared shared = AtomvetUnnumbered.Shared.of(t, o);
+            if (AtomvetSettled.is(shared.id)) {
+                AtomvetSettled.disturb(t, o, shared.id, AtomvetSettled.ATOMIC);
+            }
+            return shared.base;
+        }
+        while (true) {
+            long base = based(t, o, about);
+            long id = U.getLongVolatile(o, about.where);
+            if (id == base) {
+                return base;
+            }
+            AtomvetSettled.disturb(t, o, id, AtomvetSettled.ATOMIC);
+        }
     }
 
     // For AtomvetCalls, whose calls are busy themselves.
@@ -274,7 +275,7 @@ final class AtomvetObjects {
         boolean wasBusy = t.busy;
         t.busy = false;
         try {
-            return array(o, AtomvetSettled.ATOMIC);
+            return AtomvetUnnumbered.touch(o, AtomvetSettled.ATOMIC);
         } finally {
             t.busy = wasBusy;
         }
@@ -290,10 +291,6 @@ final class AtomvetObjects {
         }
     }
 
-    static boolean isShared(Object o) {
-        return Shared.find(o, System.identityHashCode(o)) != 0;
-    }
-
     /** A variable that is no object's, with a name as if it were one of this class. */
     static long newVariable(int type) {
         long address = U.getAndAddLong(null, NEXT_BASE, 16);
@@ -306,18 +303,15 @@ final class AtomvetObjects {
 
     /** Shares an object and what can be reached from it through references of application classes and arrays. */
     @DontInline
-    static long share(AtomvetHooks.T t, Object first) {
+    static void share(AtomvetHooks.T t, Object first, About about) {
         // This may take a while.
         AtomvetHooks.finish(t);
         boolean wasBusy = t.busy;
         t.busy = true;
         try {
-            long base = shareOne(t, first, About.of(t, first));
-            if (base < 0) {
-                return -base;
+            if (shareOne(t, first, about)) {
+                shareContents(t, first);
             }
-            shareContents(t, first);
-            return base;
         } finally {
             t.busy = wasBusy;
         }
@@ -349,7 +343,7 @@ final class AtomvetObjects {
                     if (aboutNext.type != next.getClass()) {
                         aboutNext = About.of(t, next);
                     }
-                    if (!aboutNext.mayBeShared || shareOne(t, next, aboutNext) < 0) {
+                    if (!aboutNext.mayBeShared || !shareOne(t, next, aboutNext)) {
                         continue;
                     }
                     budget--;
@@ -367,29 +361,28 @@ final class AtomvetObjects {
         }
     }
 
-    /** Shares one object: its base, negative if it was shared already. */
-    private static long shareOne(AtomvetHooks.T t, Object o, About about) {
-        long where = about.where;
-        if (where == 0) {
-            int hash = System.identityHashCode(o);
-            long base = Shared.find(o, hash);
-            return base != 0 ? -base : Shared.add(t, o, hash, about);
+    /** Shares one object; false if it is shared already, or if that would change nothing. */
+    private static boolean shareOne(AtomvetHooks.T t, Object o, About about) {
+        boolean settles = AtomvetSettled.mayBegin(t, about);
+        if (settles && about.isLeaf) {
+            return false;
         }
-        long id = U.getLongVolatile(o, where);
-        if (!isShared(id)) {
-            long base = newBase(t, o, about);
-            do {
-                if (U.compareAndSetLong(o, where, id, base)) {
-                    return base;
-                }
-                id = U.getLongVolatile(o, where);
-            } while (!isShared(id));
+        if (about.where == 0) {
+            return AtomvetUnnumbered.share(t, o, about, settles);
         }
-        return -AtomvetSettled.base(id);
+        long id = U.getLongVolatile(o, about.where);
+        while (!isShared(id)) {
+            long number = settles ? AtomvetSettled.begin(id == 0 ? t.tag : id) : newBase(t, o, about);
+            if (U.compareAndSetLong(o, about.where, id, number)) {
+                return true;
+            }
+            id = U.getLongVolatile(o, about.where);
+        }
+        return false;
     }
 
     @DontInline
-    private static long newBase(AtomvetHooks.T t, Object o, About about) {
+    static long newBase(AtomvetHooks.T t, Object o, About about) {
         long room = about.room(o) + 15 & -16;
         long base;
         if (room > Room.LEAST / 2) {
@@ -442,239 +435,6 @@ final class AtomvetObjects {
     }
 
     private static native void prepare(long base, long bytes);
-
-    // Objects that have no number in them.
-
-    /** Whose an object was when it was last seen, by identity hash code: that in the upper half, the thread's number below. */
-    private static final int OWNERS_MASK = (1 << 17) - 1;
-    private static final int SHARED = 0;
-    /** How many shared ones a thread finds without a look at the tables, which are too large for a cache. */
-    static final int LATELY = 2048;
-
-    /** Where the owner of an object with this hash code is noted. */
-    private static long owner(int hash) {
-        return OWNERS + ((long) (hash & OWNERS_MASK) << 3);
-    }
-
-    private static long hashBits() {
-        Object o = new Object();
-        long before = U.getLong(o, 0L);
-        int hash = System.identityHashCode(o);
-        long after = U.getLong(o, 0L);
-        for (int shift = 2; shift < 32; shift++) {
-            long bits = 0x7fffffffL << shift;
-            if ((before & bits) == 0 && (after & bits) == (long) hash << shift && (before & 3) == 1) {
-                return bits | 3;
-            }
-        }
-        return 0;
-    }
-
-    /** The base of an object without a number, as touch() gives it. */
-    static long array(Object o, int access) {
-        int me = (int) U.getLong(Thread.currentThread(), AtomvetHooks.TID);
-        long first = U.getLong(o, 0L);
-        int hash = HASH_BITS != 0 && (first & 3) == 1
-            ? (int) ((first & HASH_BITS) >>> HASH_SHIFT) : System.identityHashCode(o);
-        if (hash == 0) {
-            claim(o, System.identityHashCode(o), me);
-            return 0;
-        }
-        AtomvetHooks.T t = AtomvetHooks.THREADS[me & AtomvetHooks.THREADS.length - 1];
-        if (t != null && t.thread != Thread.currentThread()) {
-            t = null;
-        }
-        if (t != null) {
-            Shared known = lately(t, o, hash);
-            if (known != null) {
-                return known.id == known.base ? known.base : settled(o, known, access);
-            }
-        }
-        long owner = U.getLong(owner(hash));
-        if (owner == ((long) hash << 32 | me)) {
-            return 0;
-        }
-        Shared shared = Shared.entry(o, hash);
-        if (shared != null) {
-            if (t != null) {
-                remember(t, shared);
-            }
-            return shared.id == shared.base ? shared.base : settled(o, shared, access);
-        }
-        if (owner == 0) {
-            claim(o, hash, me);
-            return 0;
-        }
-        t = AtomvetHooks.t();
-        return t == null || t.busy ? 0 : share(t, o);
-    }
-
-    @DontInline
-    private static long settled(Object o, Shared shared, int access) {
-        long id = shared.id;
-        if (AtomvetSettled.is(id)) {
-            if (AtomvetSettled.allows(id, access)) {
-                return AtomvetSettled.SETTLED;
-            }
-            AtomvetHooks.T t = AtomvetHooks.t();
-            if (t != null && !t.busy) {
-                AtomvetSettled.disturb(t, o, id);
-            }
-        }
-        return shared.base;
-    }
-
-    /** The entry of an object that this thread has used lately, if there is one. */
-    private static Shared lately(AtomvetHooks.T t, Object o, int hash) {
-        int at = hash & LATELY - 1;
-        if (t.latelyHashes[at] != hash || t.sweeps != Shared.sweeps) {
-            return null;
-        }
-        Shared known = t.lately[at];
-        return known != null && known.refersTo(o) ? known : null;
-    }
-
-    private static void remember(AtomvetHooks.T t, Shared shared) {
-        if (t.sweeps != Shared.sweeps) {
-            // Those from before are not what they were any more.
-            t.sweeps = Shared.sweeps;
-            java.util.Arrays.fill(t.lately, null);
-            return;
-        }
-        int at = shared.hash & LATELY - 1;
-        // Where many take turns it is better to keep one of them, and every change is work for the collector.
-        if (t.lately[at] == null || (++t.misses & 3) == 0) {
-            t.latelyHashes[at] = shared.hash;
-            t.lately[at] = shared;
-        }
-    }
-
-    @DontInline
-    private static void claim(Object o, int hash, int me) {
-        U.putLong(owner(hash), (long) hash << 32 | me);
-        U.fullFence();
-        if (Shared.mayHave(hash) && Shared.find(o, hash) != 0) {
-            U.putLong(owner(hash), (long) hash << 32 | SHARED);
-        }
-    }
-
-    /** Objects that are shared and have no number, by identity. */
-    static final class Shared extends WeakReference<Object> {
-        final int hash;
-        final long base;
-        /** The base, unless it has settled. */
-        volatile long id;
-        Shared next;
-
-        private static volatile Shared[] table = new Shared[1 << 14];
-        /** A bit for every hash code in the table, or rather for its lower bits: small enough for a cache, which the table is not. */
-        private static volatile long[] marks = new long[1 << 15];
-        private static int count;
-        /** How often there were new entries for all. */
-        static volatile int sweeps;
-        private static final Object LOCK = new Object();
-
-        private Shared(Object o, int hash, long base) {
-            super(o);
-            this.hash = hash;
-            this.base = base;
-            this.id = base;
-        }
-
-        /** False if no object with this hash code is shared. */
-        static boolean mayHave(int hash) {
-            long[] all = marks;
-            return (all[hash >>> 6 & all.length - 1] >>> hash & 1) != 0;
-        }
-
-        private static void mark(long[] all, int hash) {
-            all[hash >>> 6 & all.length - 1] |= 1L << hash;
-        }
-
-        static long find(Object o, int hash) {
-            Shared entry = entry(o, hash);
-            return entry == null ? 0 : entry.base;
-        }
-
-        static Shared entry(Object o, int hash) {
-            Shared[] all = table;
-            for (Shared one = all[hash & all.length - 1]; one != null; one = one.next) {
-                if (one.hash == hash && one.refersTo(o)) {
-                    return one;
-                }
-            }
-            return null;
-        }
-
-        /** The base of an object; negative if another thread was faster. */
-        @DontInline
-        static long add(AtomvetHooks.T t, Object o, int hash, About about) {
-            synchronized (LOCK) {
-                long there = find(o, hash);
-                if (there != 0) {
-                    return -there;
-                }
-                if (count >= table.length) {
-                    sweep();
-                }
-                long base = newBase(t, o, about);
-                Shared one = new Shared(o, hash, base);
-                Shared[] all = table;
-                one.next = all[hash & all.length - 1];
-                mark(marks, hash);
-                U.storeFence();
-                all[hash & all.length - 1] = one;
-                count++;
-                U.fullFence();
-                if (U.getLong(owner(hash)) >>> 32 == hash) {
-                    U.putLong(owner(hash), (long) hash << 32 | SHARED);
-                }
-                return base;
-            }
-        }
-
-        static boolean change(Object o, long from, long to) {
-            synchronized (LOCK) {
-                Shared entry = entry(o, System.identityHashCode(o));
-                boolean is = entry != null && entry.id == from;
-                if (is) {
-                    entry.id = to;
-                }
-                return is;
-            }
-        }
-
-        /** Forgets objects that are gone, and makes room if that is not enough. */
-        private static void sweep() {
-            Shared[] old = table;
-            int alive = 0;
-            for (Shared head : old) {
-                for (Shared one = head; one != null; one = one.next) {
-                    alive += one.refersTo(null) ? 0 : 1;
-                }
-            }
-            Shared[] all = new Shared[alive > old.length / 2 ? old.length * 2 : old.length];
-            long[] marked = new long[marks.length];
-            for (Shared head : old) {
-                for (Shared one = head; one != null; one = one.next) {
-                    Object o = one.get();
-                    if (o != null) {
-                        // A new entry, because others may follow the old one at this moment. That does not stay settled.
-                        Shared copy = new Shared(o, one.hash, one.base);
-                        copy.id = one.id;
-                        one.id = one.base;
-                        copy.next = all[one.hash & all.length - 1];
-                        all[one.hash & all.length - 1] = copy;
-                        mark(marked, one.hash);
-                    }
-                }
-            }
-            count = alive;
-            marks = marked;
-            table = all;
-            sweeps++;
-        }
-    }
 
     // Sites, when they are reached for the first time.
 
@@ -751,7 +511,7 @@ final class AtomvetObjects {
                     if ((modifiers & FINAL) != 0 || i / 3 >= 1024) {
                         return setSite(site, -1);
                     }
-                    long base = share(t, about.type);
+                    long base = shared(t, about.type);
                     long displacement = 16 + 8L * (i / 3);
                     AtomvetHooks.named(about.number, displacement, field[1], 1);
                     long isVolatile = (modifiers & IS_VOLATILE) != 0 ? AtomvetHooks.VOLATILE_STATIC : 0;
@@ -786,7 +546,7 @@ final class AtomvetObjects {
             if ((modifiers & (STATIC | FINAL)) == STATIC && staticOffset(type, about.fields[i]) == offset) {
                 long displacement = 16 + 8L * (i / 3);
                 AtomvetHooks.named(about.number, displacement, about.fields[i], 1);
-                return share(t, type) + displacement;
+                return shared(t, type) + displacement;
             }
         }
         return 0;

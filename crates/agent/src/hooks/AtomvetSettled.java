@@ -17,10 +17,11 @@ final class AtomvetSettled {
     private static final Unsafe U = Unsafe.getUnsafe();
 
     static final long SETTLED = 1;
-    private static final int OWNER_SHIFT = 43;
+    static final long OWN = 3;
+    static final int OWNER_SHIFT = 43;
     private static final long BASE = (1L << OWNER_SHIFT) - 16;
     /** The first thread whose number has no room there. */
-    private static final long THREADS = 1L << 20;
+    private static final long THREADS = 1L << 64 - OWNER_SHIFT;
 
     /** How an object is accessed. Atomic accesses are told to the filter in any case. */
     static final int READ = 0;
@@ -112,29 +113,44 @@ final class AtomvetSettled {
         }
     }
 
-    /** A reference is stored in an object that this thread alone uses. */
-    static void store(Object value) {
-        AtomvetHooks.T t = AtomvetHooks.t();
-        if (t != null && !t.busy && AtomvetObjects.About.of(t, value).hasAtomics) {
-            AtomvetObjects.publish(value);
-        }
-    }
-
     private static boolean isWorthIt(int settled, int inVain) {
         return inVain < Math.max(DISTURBANCES, settled / 4);
     }
 
-    /** Somebody does otherwise. What was stored in the object meanwhile is everybody's from now on. */
+    /** Whether shared objects of a class have settled from the start. */
+    static boolean mayBegin(AtomvetHooks.T t, AtomvetObjects.About about) {
+        return U.getLong(t.recorder + AtomvetHooks.SEEN) >= PATIENCE && isWorthIt(about.met, about.metInVain);
+    }
+
+    /** The number of a shared object that was a thread's own, as its tag tells. */
+    static long begin(long tag) {
+        return tag ^ (OWN ^ SETTLED);
+    }
+
+    /** Somebody does otherwise, or comes to another thread's own object. What was stored in it meanwhile is everybody's from now on. */
     @DontInline
-    static void disturb(AtomvetHooks.T t, Object o, long settled) {
+    static void disturb(AtomvetHooks.T t, Object o, long number, int access) {
         // This may take a while.
         AtomvetHooks.finish(t);
         AtomvetObjects.About about = AtomvetObjects.About.of(t, o);
-        if (AtomvetObjects.change(o, about, settled, base(settled))) {
-            if (settled >>> OWNER_SHIFT == 0) {
-                about.readInVain++;
-            } else {
+        boolean wasAlone = !is(number) || number >>> OWNER_SHIFT != 0;
+        long base = is(number) ? base(number) : 0;
+        if (base == 0 && wasAlone && access == READ && mayBegin(t, about)) {
+            if (AtomvetObjects.change(o, about, number, SETTLED)) {
+                about.met++;
+                AtomvetObjects.shareContents(t, o);
+            }
+            return;
+        }
+        if (AtomvetObjects.change(o, about, number, base != 0 ? base : AtomvetObjects.newBase(t, o, about))) {
+            if (base == 0) {
+                about.metInVain += access == WRITE ? 1 : 0;
+            } else if (wasAlone) {
                 about.aloneInVain++;
+            } else {
+                about.readInVain++;
+            }
+            if (wasAlone) {
                 AtomvetObjects.shareContents(t, o);
             }
         }
