@@ -459,23 +459,32 @@ extern "system" fn permits(_: Env, _: Object, base: i64, number: i32) {
     }
 }
 
-/// Holds the stripe of a variable.
-#[unsafe(export_name = "Java_java_lang_AtomvetCalls_hold")]
-extern "system" fn hold(_: Env, _: Object, address: i64) -> i64 {
+/// Begins an access to a variable that may write, of a kind that is known before or not: where its end is to be told. The hook class sees there
+/// whether a record has yet to be made.
+#[unsafe(export_name = "Java_java_lang_AtomvetCalls_begin")]
+extern "system" fn begin(_: Env, _: Object, what: i32, address: i64, size: i32, site: i32) -> i64 {
+    let again = KINDS.get(what as usize).and_then(|&kind| {
+        let kind = if kind == Kind::Write { kind } else { Kind::Update };
+        natives::begin_again(kind, address as usize, size as usize, site as usize)
+    });
+    if let Some(end) = again {
+        return end;
+    }
     let held = under_way::hold(address);
-    // What is called may write to a variable that others access plainly, or read again.
+    // What is called may write to a variable that others access plainly, or again.
     if let Some(thread) = thread::current() {
         under_way::stop_others(thread, Access::Write, address as usize & !7, 8);
-        under_way::stop_readers(thread, Access::Write, address as usize);
+        under_way::stop_repeating(thread, Access::Write, address as usize);
     }
     held
 }
 
-/// Records an access, as far as that is needed.
-/// Records what is read before it is; says where its end is to be told.
-#[unsafe(export_name = "Java_java_lang_AtomvetCalls_read")]
-extern "system" fn read(_: Env, _: Object, address: i64, size: i32, site: i32) -> i64 {
-    natives::read_atomic(address as usize, size as usize, site as usize)
+/// What was begun as a write was none.
+#[unsafe(export_name = "Java_java_lang_AtomvetCalls_wasRead")]
+extern "system" fn was_read(_: Env, _: Object, address: i64) {
+    if let Some(thread) = thread::current() {
+        under_way::was_read(thread, address as usize);
+    }
 }
 
 #[unsafe(export_name = "Java_java_lang_AtomvetCalls_access")]

@@ -29,6 +29,7 @@ static HOOK_CLASSES: &[(&CStr, &[u8])] = &[
     (c"java/lang/AtomvetObjects$About", include_bytes!("hooks/AtomvetObjects$About.class")),
     (c"java/lang/AtomvetUnnumbered", include_bytes!("hooks/AtomvetUnnumbered.class")),
     (c"java/lang/AtomvetUnnumbered$Shared", include_bytes!("hooks/AtomvetUnnumbered$Shared.class")),
+    (c"java/lang/AtomvetContended", include_bytes!("hooks/AtomvetContended.class")),
     (c"java/lang/AtomvetSettled", include_bytes!("hooks/AtomvetSettled.class")),
     (c"java/lang/AtomvetCalls", include_bytes!("hooks/AtomvetCalls.class")),
     (c"java/lang/AtomvetCalls$Call", include_bytes!("hooks/AtomvetCalls$Call.class")),

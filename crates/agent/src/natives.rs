@@ -252,41 +252,41 @@ extern "system" fn access(
         return 0;
     }
     let (size, place) = (bytes.count_ones() as usize, site as usize);
-    if what & (VOLATILE | WRITES) == VOLATILE {
-        return read_atomic(address as usize, size, place);
+    let (access, kind) = match what & WRITES {
+        0 => (Access::Read, Kind::Read),
+        _ => (Access::Write, Kind::Write),
+    };
+    if what & VOLATILE != 0
+        && let Some(end) = begin_again(kind, address as usize, size, place)
+    {
+        return end;
     }
     let held = under_way::hold(address);
     let address = address as usize;
-    let access = if what & WRITES != 0 { Access::Write } else { Access::Read };
     if what & VOLATILE != 0 {
-        access_atomic(Kind::Write, address, size, place);
+        access_atomic(kind, address, size, place);
     } else if let Some(thread) = thread::current()
         && !shadow::is_covered(thread, access, address, size)
     {
         // First: whoever is here for the first time looks whether anybody else has been.
         planes::summarise(thread, access, address);
         under_way::stop_others(thread, access, address, size);
-        under_way::stop_readers(thread, access, address);
+        under_way::stop_repeating(thread, access, address);
         shadow::uncovered(access, address, size, place);
     }
     held
 }
 
-/// Records a read of a volatile field or of an atomic object, which is about to be made, as far as that is needed. Where its end is to be told.
-pub(crate) fn read_atomic(address: usize, size: usize, place: usize) -> i64 {
-    if let Some(thread) = thread::current()
-        && shadow::enter(thread)
-    {
-        let begun = under_way::begin_again(thread, address, size, place);
-        thread.seen += u64::from(begun.is_some());
-        thread.busy = 0;
-        if let Some(end) = begun {
-            return end;
-        }
+/// An access to a volatile field or an atomic object, about to be made, that needs neither a record nor a stripe: where its end is to be told.
+pub(crate) fn begin_again(kind: Kind, address: usize, size: usize, place: usize) -> Option<i64> {
+    let thread = thread::current()?;
+    if !shadow::enter(thread) {
+        return None;
     }
-    let held = under_way::hold(address as i64);
-    access_atomic(Kind::Read, address, size, place);
-    held
+    let begun = under_way::begin_again(thread, kind, address, size, place);
+    thread.seen += u64::from(begun.is_some());
+    thread.busy = 0;
+    begun
 }
 
 /// Records an access to a volatile field or an atomic object, as far as that is needed. The thread holds its stripe.
@@ -300,15 +300,14 @@ pub(crate) fn access_atomic(kind: Kind, address: usize, size: usize, place: usiz
     if !atomics::is_never_plain(address, size) {
         under_way::stop_others(thread, access, address, size);
     }
-    under_way::stop_readers(thread, access, address);
+    under_way::stop_repeating(thread, access, address);
     let stripe = shadow::stripe(address);
     stripe.lock();
     let kind = atomics::as_used(kind, address, size);
     if atomics::take_over(thread, kind, address, size, place) {
         stream::record(thread, kind, size as u8, address as u64, place);
-    } else if kind == Kind::Read {
-        atomics::let_repeat(thread, address);
     }
+    atomics::let_repeat(thread, address);
     stripe.unlock();
     thread.busy = 0;
 }

@@ -22,11 +22,13 @@
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
+use crate::ring::Kind;
 use crate::shadow::Access;
 use crate::thread::{self, Thread};
 use crate::{atomics, planes, sys};
 
 /// What a thread is accessing. The hook class knows how it is laid out.
+#[derive(Default)]
 #[repr(C, align(64))]
 struct Cell {
     /// Where a 0 is to be written when the access is over: a stripe, or `place` below. 0 if none is under way.
@@ -39,6 +41,8 @@ struct Cell {
     _known: u32,
     _blocks: u64,
     _recorder: u64,
+    /// What the word of writes said before an atomic was accessed again.
+    before: AtomicU64,
 }
 
 /// Cells are found by the JVM's number of a thread, which it never uses twice; so many are told apart.
@@ -99,26 +103,45 @@ pub(crate) fn stop_others(thread: &Thread, access: Access, address: usize, size:
     }
 }
 
-/// The same of reads of an atomic that their threads have [`begin_again`].
-pub(crate) fn stop_readers(thread: &Thread, access: Access, address: usize) {
-    for word in atomics::repeatable_for_others(thread, access, address) {
-        disturb(word, atomics::REPEATABLE, address);
+/// The same of accesses to an atomic that others have begun again.
+pub(crate) fn stop_repeating(thread: &Thread, access: Access, address: usize) {
+    for (word, marks) in atomics::marks_in_the_way(thread, access, address) {
+        disturb(word, marks, address);
     }
 }
 
-/// A read of an atomic that needs neither a record nor a stripe is under way from here on, as a late access; where its end is to be told. Nothing
+/// An access to an atomic that needs neither a record nor a stripe is under way from here on, as a late access; where its end is to be told. Nothing
 /// if it needs more than that.
 #[inline(always)]
-pub(crate) fn begin_again(thread: &mut Thread, address: usize, size: usize, place: usize) -> Option<i64> {
-    let cell = CELLS_BY_INDEX[thread.index as usize].load(Ordering::Acquire);
-    // SAFETY: cells are there for ever.
-    let cell = unsafe { cell.as_ref() }?;
-    let begin = || cell.place.store(self::place(address), Ordering::Relaxed);
-    if atomics::read_again(thread, address, size, place, begin) {
+pub(crate) fn begin_again(
+    thread: &mut Thread,
+    kind: Kind,
+    address: usize,
+    size: usize,
+    place: usize,
+) -> Option<i64> {
+    let cell = cell_of(thread.index as usize)?;
+    let begin = |before| {
+        cell.before.store(before, Ordering::Relaxed);
+        cell.place.store(self::place(address), Ordering::Relaxed);
+    };
+    if atomics::access_again(thread, kind, address, size, place, begin) {
         return Some(&raw const cell.place as i64);
     }
     cell.place.store(0, Ordering::Release);
     None
+}
+
+/// The access that was begun again, and is still under way, did not write.
+pub(crate) fn was_read(thread: &Thread, address: usize) {
+    if let Some(cell) = cell_of(thread.index as usize) {
+        atomics::was_read(address, cell.before.load(Ordering::Relaxed));
+    }
+}
+
+fn cell_of(index: usize) -> Option<&'static Cell> {
+    // SAFETY: cells are there for ever.
+    unsafe { CELLS_BY_INDEX[index].load(Ordering::Acquire).as_ref() }
 }
 
 /// A word is not quiet any more in these quarters, and its thread knows it.
@@ -136,9 +159,7 @@ fn place(address: usize) -> u32 {
 
 #[inline]
 fn wait_for(index: usize, address: usize) {
-    let cell = CELLS_BY_INDEX[index].load(Ordering::Acquire);
-    // SAFETY: cells are there for ever.
-    if let Some(cell) = unsafe { cell.as_ref() } {
+    if let Some(cell) = cell_of(index) {
         let is_over = || cell.place.load(Ordering::Acquire) != place(address);
         // If it is not over after all, the order is as it is.
         let _ = is_over() || comes_true(is_over);
@@ -205,7 +226,7 @@ mod tests {
         const ADDRESS: usize = 0x45670;
         const ROUNDS: u32 = 50_000;
         let quiet = (INDEX as u64) << thread::INDEX_SHIFT | QUIET;
-        let cell = Cell { end: AtomicU64::new(0), place: AtomicU32::new(0) };
+        let cell = Cell::default();
         CELLS_BY_INDEX[INDEX].store((&raw const cell).cast_mut(), Ordering::Release);
         let (word, summary, is_inside) = (AtomicU64::new(0), AtomicU32::new(0), AtomicBool::new(false));
         let (begun, done) = (AtomicU32::new(0), AtomicU32::new(0));
@@ -255,7 +276,7 @@ mod tests {
         const ADDRESS: usize = 0x12340;
         const VISITS: u32 = 50_000;
         let quiet = (INDEX as u64) << thread::INDEX_SHIFT | QUIET;
-        let cell = Cell { end: AtomicU64::new(0), place: AtomicU32::new(0) };
+        let cell = Cell::default();
         CELLS_BY_INDEX[INDEX].store((&raw const cell).cast_mut(), Ordering::Release);
         let (word, is_inside, is_over) =
             (AtomicU64::new(quiet), AtomicBool::new(false), AtomicBool::new(false));

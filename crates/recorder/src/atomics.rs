@@ -8,7 +8,7 @@
 //! ```text
 //! of writes = index (12) | period (28) | (4) | overtaken (1) | update (1) | always (1) | alone (1) | unnoted (1) | silenced (1)
 //!                                      | read by (4) | variable (6) | recorded (1)
-//! of reads  = index (12) | period (28) |                 repeatable (1) | variable (6) | recorded (1)
+//! of reads  = index (12) | period (28) |  exclusive (1) | repeatable (1) | variable (6) | recorded (1)
 //! ```
 //!
 //! - A write comes after the last write and after all reads since; a read after the last write. What the thread is behind
@@ -21,9 +21,9 @@
 //!   command has to know every one, and what is no data.
 //! - Where reads may be no more than hints, which only the command can tell, a variable has words from its first write on. Up to
 //!   that all reads are recorded.
-//! - A thread that has read a variable silently, and reads it again before anybody has written to it, has nothing to come after, and only its own
-//!   word of reads to change: where that is *repeatable*, it does so without the lock of the stripe ([`read_again`]). Whoever wants to
-//!   change something about that word takes the mark away first.
+//! - A thread that reads a variable again, before anybody else has written to it, has nothing to come after, and only its own word of reads to
+//!   change: where that is *repeatable*, it does so without the lock of the stripe ([`access_again`]). Where nobody else has even read it since
+//!   the thread's own write, its word is *exclusive*, and it may write so, too. Others who come take these marks away first.
 //! - The same memory may be accessed plainly. An atomic is *alone* from an access that has taken it over from all plain ones up to the
 //!   next plain one.
 
@@ -39,8 +39,10 @@ use crate::{handover, late, stream};
 const RECORDED: u64 = 1;
 /// Where in the 8 bytes the variable is, and the logarithm of how many bytes it has.
 const VARIABLE: u64 = 0x3f << 1;
-/// Of a word of reads: its thread may change it without the lock of the stripe.
-pub const REPEATABLE: u64 = 1 << 7;
+/// Of a word of reads: its thread may read again without the lock of the stripe.
+const REPEATABLE: u64 = 1 << 7;
+/// It may write again.
+const EXCLUSIVE: u64 = 1 << 8;
 const READ_BY: u64 = 0xf << 7;
 const FIRST_READER: u64 = 1 << 7;
 /// The command has not heard of all that was done to it.
@@ -187,57 +189,79 @@ pub fn take_over(thread: &mut Thread, kind: Kind, address: usize, size: usize, p
     is_recorded
 }
 
-/// Reads a variable again that the running thread has read silently and nobody has written to since. False if it is not like that. From
-/// `begin` on, whoever takes the mark away waits until the access is over; if there was no access after all, `begin` has to be
-/// taken back.
+/// Accesses a variable again that the running thread has accessed before, if nobody has done anything since that this would come after: see
+/// `repeatable` and `exclusive`. False if it is not like that. From `begin` on, which is told what the word of writes said before, whoever takes
+/// the mark away waits until the access is over.
 #[inline(always)]
-pub fn read_again(
+pub fn access_again(
     thread: &mut Thread,
+    kind: Kind,
     address: usize,
     size: usize,
     place: usize,
-    begin: impl FnOnce(),
+    begin: impl FnOnce(u64),
 ) -> bool {
     let this = variable(address, size);
-    if writes_to(address) & (VARIABLE | ALONE | ALWAYS | SILENCED) != this | ALONE | SILENCED {
+    let before = writes_to(address);
+    if before & (VARIABLE | ALONE | ALWAYS | SILENCED) != this | ALONE | SILENCED {
         return false;
     }
+    let mark = if kind == Kind::Read { REPEATABLE } else { EXCLUSIVE };
     let reads = word_of_reader(thread.index as usize, address);
     let known = reads.load(Ordering::Relaxed);
-    if known & (REPEATABLE | VARIABLE) != REPEATABLE | this || !thread.owns(known) {
+    if known & (mark | VARIABLE) != mark | this || !thread.owns(known) {
         return false;
     }
-    begin();
+    begin(before);
     // Who sees the word may ask for the mark.
     handover::leave_out(thread, place);
     late::remember_place(thread, address, place);
-    let noted = thread.key | REPEATABLE | this;
-    reads.compare_exchange(known, noted, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+    let noted = thread.key | known & (REPEATABLE | EXCLUSIVE) | this;
+    if reads.compare_exchange(known, noted, Ordering::SeqCst, Ordering::Relaxed).is_err() {
+        return false;
+    }
+    if kind != Kind::Read {
+        let update = if kind == Kind::Write { 0 } else { UPDATE };
+        let written = thread.key | ALONE | SILENCED | read_by(thread) | update | this;
+        word_of_atomic(address).store(written, Ordering::Release);
+    }
+    true
 }
 
-/// Under the lock of the stripe, after a read that needs no record: the thread may read it again without. Only of what is never accessed
-/// plainly.
+/// A write that was made again was none, but a read. It is still under way.
+pub fn was_read(address: usize, before: u64) {
+    word_of_atomic(address).store(before, Ordering::Release);
+}
+
+/// Under the lock of the stripe, after an access: the thread may access the variable again without.
 #[inline(always)]
 pub fn let_repeat(thread: &Thread, address: usize) {
     let reads = word_of_reader(thread.index as usize, address);
-    let known = reads.load(Ordering::Relaxed);
-    if thread.owns(known) && known & (RECORDED | REPEATABLE) == 0 {
-        reads.store(known | REPEATABLE, Ordering::Relaxed);
+    let (known, word) = (reads.load(Ordering::Relaxed), writes_to(address));
+    if thread.owns(known) && word & read_by(thread) != 0 {
+        let is_alone = thread.owns(word) && word & (READ_BY & !read_by(thread) | UNNOTED) == 0;
+        let marks = if is_alone { REPEATABLE | EXCLUSIVE } else { REPEATABLE };
+        reads.store(known & !EXCLUSIVE | marks, Ordering::Relaxed);
     }
 }
 
-/// The words of reads that other threads may change without the lock of the stripe, and which an access would change or has to come after.
-pub fn repeatable_for_others(
+/// The words of other threads' reads that an access would change or has to come after, and the marks that allow them not to wait for it.
+pub fn marks_in_the_way(
     thread: &Thread,
     access: Access,
     address: usize,
-) -> impl Iterator<Item = &'static AtomicU64> {
-    let readers = if planes::may_have_atomics(address) { 0..READERS } else { 0..0 };
+) -> impl Iterator<Item = (&'static AtomicU64, u64)> {
+    let word = writes_to(address);
     let own = thread.index as usize % READERS;
-    let concerned = readers.filter(move |&reader| access == Access::Write || reader == own);
-    concerned.map(move |reader| word_of_reader(reader, address)).filter(|word| {
+    let readers = (0..READERS).filter(move |reader| word & FIRST_READER << reader != 0);
+    let words = readers.map(move |reader| {
+        let is_changed = access == Access::Write || reader == own;
+        let marks = if is_changed { REPEATABLE | EXCLUSIVE } else { EXCLUSIVE };
+        (word_of_reader(reader, address), marks)
+    });
+    words.filter(|(word, marks)| {
         let known = word.load(Ordering::Relaxed);
-        known & REPEATABLE != 0 && !thread.owns(known)
+        known & marks != 0 && !thread.owns(known)
     })
 }
 

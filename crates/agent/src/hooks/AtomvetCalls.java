@@ -79,6 +79,7 @@ public final class AtomvetCalls {
     private static final int ADD_FIELD = 53;
 
     // Records: see record() in juc.rs.
+    private static final int NEITHER = -1;
     private static final int R_READ = 0;
     private static final int R_WRITE = 1;
     private static final int R_UPDATE = 2;
@@ -119,6 +120,8 @@ public final class AtomvetCalls {
         long address;
         int size = 8;
         boolean pending;
+        /** It is recorded as far as it need be, as a write: see access_again() of atomics.rs. */
+        boolean again;
         /** The map was changed inside of this call. */
         boolean changed;
 
@@ -163,6 +166,9 @@ public final class AtomvetCalls {
         boolean fits = differs >>> NAME_SHIFT == 0 && (differs & (BY_HANDLE | BY_OFFSET)) == 0;
         Call call = t.call;
         if (!fits && (word & OF_PROGRAM) != 0 || t.busy) {
+            if (t.reading == site) {
+                t.readingInside++;
+            }
             if (call != null) {
                 if (call.site == site) {
                     call.skipped++;
@@ -182,6 +188,12 @@ public final class AtomvetCalls {
             place = site;
         }
         AtomvetHooks.finish(t);
+        if ((word & (ACTION | MONITORED | BY_HANDLE | BY_OFFSET)) == READ && object != null) {
+            t.reading = site;
+            t.readingInside = 0;
+            AtomvetHooks.read(t, AtomvetObjects.shared(t, object), 8, place);
+            return;
+        }
         call = new Call(call, object, argument, number, site, place, word);
         t.call = call;
         t.busy = true;
@@ -220,6 +232,13 @@ public final class AtomvetCalls {
     private static void leave(Object result, int way, int site) {
         AtomvetHooks.T t = AtomvetHooks.t();
         if (t == null || t.busy) {
+            return;
+        }
+        if (t.reading == site) {
+            if (t.readingInside-- == 0) {
+                t.reading = 0;
+                AtomvetHooks.finish(t);
+            }
             return;
         }
         Call call = t.call;
@@ -438,18 +457,35 @@ public final class AtomvetCalls {
             if ((word & SYNCHRONIZED) != 0) {
                 access(t, call, YES);
             }
-        } else if (call.action == READ || call.action == READ_ELEMENT) {
+        } else if (call.action == READ_ELEMENT) {
             // Nothing that it returns makes a difference.
             call.pending = false;
-            AtomvetHooks.tellBlocks(t);
-            AtomvetHooks.holds(t, read(address, call.size, call.place));
+            AtomvetHooks.read(t, address, call.size, call.place);
         } else if (call.action != UPDATE_BY && call.action != UPDATE_KEY_BY) {
-            AtomvetHooks.holds(t, hold(address));
+            AtomvetHooks.tellBlocks(t);
+            AtomvetHooks.holds(t, begin(again(call), address, call.size, call.place));
+            // If nothing is held there is nothing left to record, unless it is no write after all.
+            call.again = AtomvetHooks.isUnderWayAlone(t);
+            call.pending = !call.again || call.action == UPDATE_IF || call.action == UPDATE_ELEMENT_IF;
         }
+    }
+
+    /** What a call records if nobody else has used its variable lately, and if it writes; NEITHER if it is not to be asked. */
+    private static int again(Call call) {
+        if (call.how != 0 || call.action < WRITE || call.action > ADD_ELEMENT) {
+            return NEITHER;
+        }
+        return call.action == WRITE || call.action == WRITE_ELEMENT ? R_WRITE : R_UPDATE;
     }
 
     private static void access(AtomvetHooks.T t, Call call, int way) {
         call.pending = false;
+        if (call.again) {
+            if (way == NO) {
+                wasRead(call.address);
+            }
+            return;
+        }
         int what;
         switch (call.action) {
             case READ:
@@ -733,8 +769,8 @@ public final class AtomvetCalls {
 
     private static native void record(int what, long operand, int site);
     private static native void permits(long base, int number);
-    private static native long hold(long address);
-    private static native long read(long address, int size, int site);
+    private static native long begin(int what, long address, int size, int site);
+    private static native void wasRead(long address);
     private static native void access(int what, long address, int size, int site);
     private static native int describeKey(Class<?> map, String key);
 }

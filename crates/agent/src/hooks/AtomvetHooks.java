@@ -156,6 +156,9 @@ public final class AtomvetHooks {
         /** Where a method is about to be called that may be watched; the innermost watched call. See AtomvetCalls. */
         int calling;
         AtomvetCalls.Call call;
+        /** Where a watched call is that only reads a variable, which needs no more than this; and how many calls of its method inside of it do not count. */
+        int reading;
+        int readingInside;
 
         T(Thread thread, long tag, long recorder) {
             this.thread = thread;
@@ -327,8 +330,7 @@ public final class AtomvetHooks {
     @DontInline
     private static void readOther(Object o, long known, int site) {
         long number = number(o, known);
-        if (AtomvetSettled.is(number) && AtomvetSettled.allows(number, AtomvetSettled.READ)
-                && (known & VOLATILE_FIELD) == 0) {
+        if (AtomvetSettled.isOnlyRead(number) && (known & VOLATILE_FIELD) == 0 && !AtomvetContended.is(site)) {
             return;
         }
         if (number == 0 && isNew(o, known)) {
@@ -422,7 +424,7 @@ public final class AtomvetHooks {
             return 0;
         }
         boolean isVolatile = (place & VOLATILE_FIELD) != 0;
-        return AtomvetObjects.touch(t, o, place >>> 24 & 0xffff, isVolatile ? AtomvetSettled.ATOMIC : access);
+        return AtomvetObjects.touch(t, o, place >>> 24 & 0xffff, isVolatile ? AtomvetSettled.ATOMIC : access, site);
     }
 
     @DontInline
@@ -759,6 +761,11 @@ public final class AtomvetHooks {
         }
     }
 
+    /** Whether an access is under way, and no stripe is held. */
+    static boolean isUnderWayAlone(T t) {
+        return U.getLong(t.cell) == t.cell + CELL_PLACE;
+    }
+
     /** The access is over when a 0 is written there. */
     static void holds(T t, long end) {
         U.putLong(t.cell, end);
@@ -807,6 +814,14 @@ public final class AtomvetHooks {
         int to = Math.min(t.depth(), DEPTH);
         t.setKnown(t.depth());
         holds(t, access(address, bytes, site, what, t.blocks, from, to));
+    }
+
+    /** A read of a variable that needs no lock, in a call that is watched. */
+    static void read(T t, long address, int bytes, int site) {
+        int from = Math.min(t.known(), DEPTH);
+        int to = Math.min(t.depth(), DEPTH);
+        t.setKnown(t.depth());
+        holds(t, access(address, (1 << bytes) - 1, site, VOLATILE, t.blocks, from, to));
     }
 
     /** After an access, or several. */

@@ -70,6 +70,10 @@ final class AtomvetObjects {
         /** How many that had settled from the start another thread has read, and how many were written after that; not exactly. */
         int met;
         int metInVain;
+        /** Its own fields, as far as they are accessed. */
+        final AtomvetContended[] contention;
+        /** Whether threads contend for one of them. */
+        volatile boolean hasContended;
 
         static final ClassValue<About> ALL = new ClassValue<About>() {
             @Override
@@ -108,6 +112,7 @@ final class AtomvetObjects {
             number = NUMBERS.get(type);
             fields = type.isArray() ? new String[0] : AtomvetHooks.fields(type);
             displacements = new int[fields.length / 3];
+            contention = new AtomvetContended[fields.length / 3];
             boolean hasVolatile = false;
             int next = parent == null ? 8 : parent.end;
             long id = parent == null ? 0 : parent.where;
@@ -156,6 +161,19 @@ final class AtomvetObjects {
             isLeaf = !hasAtomics && count == 0 && !Object[].class.isAssignableFrom(type);
         }
 
+        /** Whether threads contend for a field of its objects. */
+        boolean isContended() {
+            return hasContended || parent != null && parent.isContended();
+        }
+
+        /** Its own field of this number. */
+        synchronized AtomvetContended contention(int field) {
+            if (contention[field] == null) {
+                contention[field] = new AtomvetContended(this);
+            }
+            return contention[field];
+        }
+
         /** How much room an object takes. */
         long room(Object o) {
             if (!type.isArray()) {
@@ -175,7 +193,7 @@ final class AtomvetObjects {
     }
 
     /** The base of an object that this thread accesses; 0 if it is this thread's own, SETTLED if it has settled in a way that allows it. */
-    static long touch(AtomvetHooks.T t, Object o, long where, int access) {
+    static long touch(AtomvetHooks.T t, Object o, long where, int access, int site) {
         if (where == 0) {
             // The class that declares a field may have no number where the object's own has.
             where = About.of(t, o).where;
@@ -191,14 +209,15 @@ final class AtomvetObjects {
             if (isShared(id) && !AtomvetSettled.is(id)) {
                 return id;
             }
-            if (access == AtomvetSettled.ATOMIC) {
+            boolean isContended = AtomvetContended.is(site);
+            if (access == AtomvetSettled.ATOMIC || isContended && AtomvetSettled.isOnlyRead(id)) {
                 return based(t, o, About.of(t, o));
             }
             if (AtomvetSettled.is(id) && AtomvetSettled.allows(id, access)) {
                 return AtomvetSettled.SETTLED;
             }
             if (id != 0) {
-                AtomvetSettled.disturb(t, o, id, access);
+                AtomvetSettled.disturb(t, o, id, isContended ? AtomvetSettled.READ : access, site);
             }
         }
     }
@@ -254,7 +273,7 @@ final class AtomvetObjects {
         if (about.where == 0) {
             AtomvetUnnumbered.Shared shared = AtomvetUnnumbered.Shared.of(t, o);
             if (AtomvetSettled.is(shared.id)) {
-                AtomvetSettled.disturb(t, o, shared.id, AtomvetSettled.ATOMIC);
+                AtomvetSettled.disturb(t, o, shared.id, AtomvetSettled.ATOMIC, 0);
             }
             return shared.base;
         }
@@ -264,7 +283,7 @@ final class AtomvetObjects {
             if (id == base) {
                 return base;
             }
-            AtomvetSettled.disturb(t, o, id, AtomvetSettled.ATOMIC);
+            AtomvetSettled.disturb(t, o, id, AtomvetSettled.ATOMIC, 0);
         }
     }
 
@@ -372,7 +391,7 @@ final class AtomvetObjects {
         }
         long id = U.getLongVolatile(o, about.where);
         while (!isShared(id)) {
-            long number = settles ? AtomvetSettled.begin(id == 0 ? t.tag : id) : newBase(t, o, about);
+            long number = settles ? AtomvetSettled.begin(about, id == 0 ? t.tag : id) : newBase(t, o, about);
             if (U.compareAndSetLong(o, about.where, id, number)) {
                 return true;
             }
@@ -462,6 +481,7 @@ final class AtomvetObjects {
                         return setSite(site, -1);
                     }
                     AtomvetHooks.named(about.number, displacement, field[1], 0);
+                    about.contention(i / 3).add(site);
                     long isVolatile = (modifiers & IS_VOLATILE) != 0 ? AtomvetHooks.VOLATILE_FIELD : 0;
                     return setSite(site, displacement | where << 24 | (long) bytes(field[2]) << 40 | isVolatile);
                 }

@@ -54,6 +54,16 @@ final class AtomvetSettled {
         return number & BASE;
     }
 
+    /** The thread that alone has used a settled object; 0 if all have only read it. */
+    static long owner(long number) {
+        return number >>> OWNER_SHIFT;
+    }
+
+    /** Whether it is the number of an object that all have only read. */
+    static boolean isOnlyRead(long number) {
+        return (number & (-1L << OWNER_SHIFT | 3)) == SETTLED;
+    }
+
     /** Whether the filter need not hear of an access of this thread to a settled object. */
     static boolean allows(long number, int access) {
         long owner = number >>> OWNER_SHIFT;
@@ -122,14 +132,14 @@ final class AtomvetSettled {
         return U.getLong(t.recorder + AtomvetHooks.SEEN) >= PATIENCE && isWorthIt(about.met, about.metInVain);
     }
 
-    /** The number of a shared object that was a thread's own, as its tag tells. */
-    static long begin(long tag) {
-        return tag ^ (OWN ^ SETTLED);
+    /** The number of a shared object that was a thread's own, as its tag tells. If threads contend for a field of it, its first thread may be one. */
+    static long begin(AtomvetObjects.About about, long tag) {
+        return about.isContended() ? SETTLED : tag ^ (OWN ^ SETTLED);
     }
 
     /** Somebody does otherwise, or comes to another thread's own object. What was stored in it meanwhile is everybody's from now on. */
     @DontInline
-    static void disturb(AtomvetHooks.T t, Object o, long number, int access) {
+    static void disturb(AtomvetHooks.T t, Object o, long number, int access, int site) {
         // This may take a while.
         AtomvetHooks.finish(t);
         AtomvetObjects.About about = AtomvetObjects.About.of(t, o);
@@ -138,20 +148,17 @@ final class AtomvetSettled {
         if (base == 0 && wasAlone && access == READ && mayBegin(t, about)) {
             if (AtomvetObjects.change(o, about, number, SETTLED)) {
                 about.met++;
-                AtomvetObjects.shareContents(t, o);
             }
             return;
         }
         if (AtomvetObjects.change(o, about, number, base != 0 ? base : AtomvetObjects.newBase(t, o, about))) {
-            if (base == 0) {
-                about.metInVain += access == WRITE ? 1 : 0;
-            } else if (wasAlone) {
-                about.aloneInVain++;
-            } else {
-                about.readInVain++;
+            if (access == WRITE) {
+                AtomvetContended.disturb(site);
             }
-            if (wasAlone) {
-                AtomvetObjects.shareContents(t, o);
+            if (base != 0 && wasAlone) {
+                about.aloneInVain++;
+            } else if (base != 0) {
+                about.readInVain++;
             }
         }
     }

@@ -8,7 +8,7 @@ import jdk.internal.vm.annotation.DontInline;
  * Objects that have no number in them: arrays, and objects of the JDK. Whose they are is known by their identity.
  *
  * A table of words, OWNERS, has what a number would tell, up to a base. It may forget, and then the object counts as one that has a base.
- * Those are in another table, Shared, which forgets none.
+ * Those are in another table, Shared, which forgets none, and has the numbers that OWNERS tells of what has settled.
  */
 final class AtomvetUnnumbered {
     private static final Unsafe U = Unsafe.getUnsafe();
@@ -62,7 +62,9 @@ final class AtomvetUnnumbered {
         int hash = HASH_BITS != 0 && (first & 3) == 1
             ? (int) ((first & HASH_BITS) >>> HASH_SHIFT) : System.identityHashCode(o);
         if (hash == 0) {
-            note(o, System.identityHashCode(o), me);
+            // Nobody has looked at it so far. (If two do at this moment, both may believe that it is theirs: that is a race.)
+            hash = System.identityHashCode(o);
+            U.putLong(owner(hash), (long) hash << 32 | me);
             return 0;
         }
         long word = U.getLong(owner(hash));
@@ -115,8 +117,6 @@ final class AtomvetUnnumbered {
             boolean isRead = access == AtomvetSettled.READ && (int) word != HAS_BASE && AtomvetSettled.mayBegin(t, about);
             if (isRead && U.compareAndSetLong(null, owner(hash), word, (long) hash << 32 | ONLY_READ)) {
                 about.met++;
-                AtomvetHooks.finish(t);
-                AtomvetObjects.shareContents(t, o);
                 return AtomvetSettled.SETTLED;
             }
             about.metInVain++;
@@ -129,10 +129,14 @@ final class AtomvetUnnumbered {
         long id = shared.id;
         if (AtomvetSettled.is(id)) {
             if (AtomvetSettled.allows(id, access)) {
+                // OWNERS has forgotten it. Where many take turns, one of them is better left there.
+                if ((++t.misses & 7) == 0) {
+                    shared.tell(id);
+                }
                 return AtomvetSettled.SETTLED;
             }
             if (!t.busy) {
-                AtomvetSettled.disturb(t, o, id, access);
+                AtomvetSettled.disturb(t, o, id, access, 0);
             }
         }
         return shared.base;
@@ -289,8 +293,25 @@ final class AtomvetUnnumbered {
                 boolean is = entry != null && entry.id == from;
                 if (is) {
                     entry.id = to;
+                    entry.tell(to);
                 }
                 return is;
+            }
+        }
+
+        /** What OWNERS is to know of an entry with this number. */
+        private void tell(long number) {
+            int state = HAS_BASE;
+            if (AtomvetSettled.is(number)) {
+                state = AtomvetSettled.isOnlyRead(number) ? ONLY_READ : (int) AtomvetSettled.owner(number) | PUBLISHED;
+            } else if (!isAbout(U.getLong(owner(hash)), hash)) {
+                return;
+            }
+            U.putLong(owner(hash), (long) hash << 32 | state);
+            U.fullFence();
+            if (state != HAS_BASE && id != number) {
+                // Somebody has disturbed it at this moment, and may not have seen this.
+                U.putLong(owner(hash), (long) hash << 32 | HAS_BASE);
             }
         }
 
