@@ -86,6 +86,15 @@ public final class AtomvetHooks {
     /** Where an object's number tells whose it is: see AtomvetSettled. */
     private static final int OWNER_SHIFT = AtomvetSettled.OWNER_SHIFT;
     private static final long OWNER = -1L << OWNER_SHIFT;
+    /**
+     * The bits besides: both for an object that a thread has not even published. Where the first word of an object has its class as well, which may
+     * look like an owner (compact headers), all others count as shared.
+     */
+    private static final long LOW = isNobodys(new Object()) && isNobodys(new long[0]) && isNobodys("") ? 1 : 3;
+
+    private static boolean isNobodys(Object o) {
+        return U.getLong(o, 0L) >>> OWNER_SHIFT == 0;
+    }
 
     /** How an element of an array is laid out: 8 bytes each, but for small ones. */
     static final int HEADER = 16;
@@ -295,7 +304,7 @@ public final class AtomvetHooks {
             return;
         }
         long place = place(site);
-        long low = 1 | place >>> VOLATILE_SHIFT - 1 & 2;
+        long low = LOW | place >>> VOLATILE_SHIFT - 1 & 2;
         if (o != null && place >= 0 && (U.getLong(o, place >>> 24 & 0xffff) & (OWNER | low))
                 != (U.getLong(Thread.currentThread(), TID) << OWNER_SHIFT | low)) {
             readOther(o, place, site);
@@ -308,7 +317,7 @@ public final class AtomvetHooks {
             return;
         }
         long place = place(site);
-        long low = 1 | place >>> VOLATILE_SHIFT - 1 & 2;
+        long low = LOW | place >>> VOLATILE_SHIFT - 1 & 2;
         if (o != null && place >= 0 && (U.getLong(o, place >>> 24 & 0xffff) & (OWNER | low))
                 != (U.getLong(Thread.currentThread(), TID) << OWNER_SHIFT | low)) {
             writeOther(o, null, place, site);

@@ -383,7 +383,7 @@ final class AtomvetObjects {
     /** Shares one object; false if it is shared already, or if that would change nothing. */
     private static boolean shareOne(AtomvetHooks.T t, Object o, About about) {
         boolean settles = AtomvetSettled.mayBegin(t, about);
-        if (settles && about.isLeaf) {
+        if (settles && about.isLeaf && !about.isContended()) {
             return false;
         }
         if (about.where == 0) {

@@ -108,7 +108,7 @@ fn objects_stay_the_same_when_a_collector_moves_them() {
 /// that changes is the same as if they were.
 #[test]
 fn what_settles_can_be_disturbed() {
-    for kind in ["field", "volatile", "element", "content"] {
+    for kind in ["field", "volatile", "atomic", "element", "content"] {
         for (way, blamed) in [
             ("alone", &["Settles.addInTwo"][..]),
             ("read", &["Settles.lookTwice"]),
@@ -119,11 +119,20 @@ fn what_settles_can_be_disturbed() {
         ] {
             let outcome = check(&[], &["Settles", kind, way], 0, blamed);
             let seen = outcome.report["traces"][0]["program"]["accesses"].as_u64().expect("a number");
-            // 200,000 are to the static variable, and those to a volatile one do not settle.
-            let others = if kind == "volatile" { 200_000 } else { 0 };
+            // 200,000 are to the static variable, and those to what needs no lock do not settle.
+            let others = if matches!(kind, "volatile" | "atomic") { 200_000 } else { 0 };
             assert!(seen < 200_000 + others + 50_000, "{kind} {way}: {seen} of {}", 400_000 + others);
         }
     }
+}
+
+/// What is published when there were enough accesses has settled from the start. Its volatile fields are followed, and those that threads
+/// contend for in others; an atomic that a thread has to itself is followed, too, and not taken for written where it was not.
+#[test]
+fn what_has_settled_from_the_start_is_followed() {
+    check(&[], &["Settles", "field", "inside"], 0, &["Settles.increase"]);
+    check(&[], &["Settles", "field", "contended"], 0, &["Settles$Race.addInTwo"]);
+    check(&[], &["Settles", "field", "tried"], 0, &[]);
 }
 
 #[test]

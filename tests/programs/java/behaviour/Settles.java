@@ -1,4 +1,5 @@
 import atomvet.steps.Turns;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Objects that one thread alone uses for long, or that all only read, and then another thread comes.
@@ -11,6 +12,9 @@ import atomvet.steps.Turns;
  *   Settles KIND once    as the second, and the one looks once
  *   Settles KIND handed  one thread puts things into a holder for long, where then the other one finds one of them, and resets its volatile
  *                        field in the middle of increase, which is to blame
+ *   Settles KIND inside  as handed, and the volatile field is in something else that is put there
+ *   Settles KIND contended  as race, of an object that is new, after both have written to some others: addInTwo is to blame
+ *   Settles KIND tried   one thread changes an atomic for long, then tries in vain and changes it, and the other one looks in between
  * </pre>
  */
 public class Settles {
@@ -48,6 +52,18 @@ public class Settles {
         public void set(int value) {
             this.value = value;
             uses++;
+        }
+    }
+
+    static class Atomic implements Cell {
+        private final AtomicInteger value = new AtomicInteger();
+
+        public int get() {
+            return value.get();
+        }
+
+        public void set(int to) {
+            value.set(to);
         }
     }
 
@@ -143,6 +159,29 @@ public class Settles {
         increase(handed);
     }
 
+    /** What is put there has no volatile field itself. */
+    static void handOverInside() {
+        Cell handed = new VolatileField();
+        hold(new Inside(new Inside(handed)));
+        increase(handed);
+    }
+
+    private static final class Inside implements Cell {
+        private Cell inner;
+
+        Inside(Cell inner) {
+            this.inner = inner;
+        }
+
+        public int get() {
+            return inner.get();
+        }
+
+        public void set(int value) {
+            inner.set(value);
+        }
+    }
+
     static void increase(Cell handed) {
         int seen = handed.get();
         Turns.next(4);
@@ -155,6 +194,43 @@ public class Settles {
             held = HOLDER.held;
         }
         held.set(0);
+    }
+
+    private static final AtomicInteger TRIED = new AtomicInteger();
+
+    static void change() {
+        TRIED.compareAndSet(TRIED.get(), 1);
+    }
+
+    static void tryInVain() {
+        TRIED.compareAndSet(-1, 2);
+        Turns.next(4);
+        TRIED.set(3);
+    }
+
+    static void lookAtTried() {
+        TRIED.get();
+    }
+
+    private static final Cell[] CELLS = new Cell[20];
+
+    static void makeCells() {
+        for (int i = 0; i < CELLS.length; i++) {
+            Cell made = new Field();
+            CELLS[i] = made;
+            made.set(i);
+        }
+    }
+
+    static void setCells() {
+        for (Cell made : CELLS) {
+            made.set(0);
+        }
+    }
+
+    static void addToNew() {
+        cell = new Field();
+        Race.addInTwo();
     }
 
     /** The same, of which nothing is locked. */
@@ -214,6 +290,7 @@ public class Settles {
             case "field": cell = new Field(); break;
             case "volatile": cell = new VolatileField(); break;
             case "element": cell = new Element(); break;
+            case "atomic": cell = new Atomic(); break;
             default: cell = new Content(); break;
         }
         Runnable nothing = () -> {};
@@ -229,6 +306,15 @@ public class Settles {
                 break;
             case "handed":
                 both(() -> often(() -> hold(cell)), nothing, Settles::handOver, Settles::resetHeld);
+                break;
+            case "inside":
+                both(() -> often(() -> hold(cell)), nothing, Settles::handOverInside, Settles::resetHeld);
+                break;
+            case "contended":
+                both(() -> { often(Settles::add); makeCells(); }, Settles::setCells, Settles::addToNew, Race::reset);
+                break;
+            case "tried":
+                both(() -> often(Settles::change), nothing, Settles::tryInVain, Settles::lookAtTried);
                 break;
             case "clean":
                 both(() -> often(Settles::add), nothing, Settles::addInOne, Settles::reset);
