@@ -614,8 +614,7 @@ public final class AtomvetCalls {
             shift = 1;
         }
         call.size = 1 << shift;
-        long base = AtomvetObjects.baseUnlessOwn(t, array);
-        return base == 0 ? 0 : base + AtomvetHooks.HEADER + (index << shift);
+        return AtomvetObjects.unsettled(t, array) + AtomvetHooks.HEADER + (index << shift);
     }
 
     /** Variables for entries of maps: one for each map and hash code. */

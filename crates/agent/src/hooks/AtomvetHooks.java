@@ -86,15 +86,6 @@ public final class AtomvetHooks {
     /** Where an object's number tells whose it is: see AtomvetSettled. */
     private static final int OWNER_SHIFT = AtomvetSettled.OWNER_SHIFT;
     private static final long OWNER = -1L << OWNER_SHIFT;
-    /**
-     * The bits besides: both for an object that a thread has not even published. Where the first word of an object has its class as well, which may
-     * look like an owner (compact headers), all others count as shared.
-     */
-    private static final long LOW = isNobodys(new Object()) && isNobodys(new long[0]) && isNobodys("") ? 1 : 3;
-
-    private static boolean isNobodys(Object o) {
-        return U.getLong(o, 0L) >>> OWNER_SHIFT == 0;
-    }
 
     /** How an element of an array is laid out: 8 bytes each, but for small ones. */
     static final int HEADER = 16;
@@ -178,6 +169,8 @@ public final class AtomvetHooks {
             this.firstRead = (int) firstOf(recorder, 0);
             this.firstWrite = (int) firstOf(recorder, 1);
             this.members = firstOf(recorder, 2);
+            U.putInt(cell + CELL_DEPTH, 0);
+            U.putInt(cell + CELL_KNOWN, 0);
             U.putLong(cell + CELL_RECORDER, recorder);
             U.putLong(cell + CELL_BLOCKS, blocks);
         }
@@ -188,8 +181,10 @@ public final class AtomvetHooks {
 
     static final T[] THREADS = new T[1 << 12];
 
+    /** The number of a thread's own objects. If the thread's has no room in it, there is more in it, and no other number is like it. */
     private static long tag(Thread thread) {
-        return U.getLong(thread, TID) << OWNER_SHIFT | AtomvetSettled.OWN;
+        long number = U.getLong(thread, TID);
+        return number << OWNER_SHIFT | number >>> 64 - OWNER_SHIFT << 2 | AtomvetSettled.OWN;
     }
 
     static T t() {
@@ -257,11 +252,12 @@ public final class AtomvetHooks {
     }
 
     // Accesses. A site's word: 0 until it is known, negative if there is nothing to do there, else for a static field
-    // its address, for others the displacement (24 bits), where the object's number is (16 bits), and the bytes (8 bits). A bit
-    // above that says that the field is volatile.
+    // its address, for others the displacement (24 bits), where the object's number is (16 bits), and the bytes (8 bits). Bits
+    // above that say that the field is volatile, or else that it settles with its object.
 
-    private static final int VOLATILE_SHIFT = 48;
-    static final long VOLATILE_FIELD = 1L << VOLATILE_SHIFT;
+    private static final int SETTLES_SHIFT = 48;
+    static final long SETTLING_FIELD = 1L << SETTLES_SHIFT;
+    static final long VOLATILE_FIELD = 1L << 49;
     static final long VOLATILE_STATIC = 1L << 62;
 
     static long site(int site) {
@@ -287,8 +283,9 @@ public final class AtomvetHooks {
         PLACES[site >>> PAGE_SHIFT][site & (1 << PAGE_SHIFT) - 1] = place;
     }
 
-    // What is called at every access finds out whether the object is this thread's own, and leaves the rest to others. Where a site is not
-    // known yet, "where" is 0, and the first word of an object is compared, which never is like a tag.
+    // What is called at every access finds out whether this thread alone uses the object, and leaves the rest to others. Where a site is not
+    // known yet, "where" is 0, and the first word of an object is compared, which never ends like a tag: only of fields that settle, in objects
+    // that have a number, the second bit may be anything.
     //
     // Compilers decide for themselves whether to repeat this at an access, and these methods are written so that they do so in code that is
     // hot, and not before: the first compiler takes only methods of up to 35 bytes (whence no helpers), and would count what
@@ -304,9 +301,10 @@ public final class AtomvetHooks {
             return;
         }
         long place = place(site);
-        long low = LOW | place >>> VOLATILE_SHIFT - 1 & 2;
+        long low = 3 ^ place >>> SETTLES_SHIFT - 1 & 2;
+        long me = U.getLong(Thread.currentThread(), TID);
         if (o != null && place >= 0 && (U.getLong(o, place >>> 24 & 0xffff) & (OWNER | low))
-                != (U.getLong(Thread.currentThread(), TID) << OWNER_SHIFT | low)) {
+                != (me << OWNER_SHIFT | me >>> 64 - OWNER_SHIFT << 2 | low)) {
             readOther(o, place, site);
         }
     }
@@ -317,9 +315,10 @@ public final class AtomvetHooks {
             return;
         }
         long place = place(site);
-        long low = LOW | place >>> VOLATILE_SHIFT - 1 & 2;
+        long low = 3 ^ place >>> SETTLES_SHIFT - 1 & 2;
+        long me = U.getLong(Thread.currentThread(), TID);
         if (o != null && place >= 0 && (U.getLong(o, place >>> 24 & 0xffff) & (OWNER | low))
-                != (U.getLong(Thread.currentThread(), TID) << OWNER_SHIFT | low)) {
+                != (me << OWNER_SHIFT | me >>> 64 - OWNER_SHIFT << 2 | low)) {
             writeOther(o, null, place, site);
         }
     }
@@ -330,8 +329,9 @@ public final class AtomvetHooks {
             return;
         }
         long place = place(site);
+        long me = U.getLong(Thread.currentThread(), TID);
         if (o != null && place >= 0 && U.getLong(o, place >>> 24 & 0xffff)
-                != (U.getLong(Thread.currentThread(), TID) << OWNER_SHIFT | AtomvetSettled.OWN)) {
+                != (me << OWNER_SHIFT | me >>> 64 - OWNER_SHIFT << 2 | AtomvetSettled.OWN)) {
             writeOther(o, value, place, site);
         }
     }
@@ -372,7 +372,7 @@ public final class AtomvetHooks {
         }
         long base = isBase(number) ? number : object(o, site, AtomvetSettled.WRITE);
         if (value != null && base != 0) {
-            publish(base, value);
+            AtomvetObjects.publish(value);
         }
         if (isBase(base)) {
             long place = known != 0 ? known : place(site);
@@ -400,15 +400,6 @@ public final class AtomvetHooks {
     /** Whether a number is a base and nothing else. */
     private static boolean isBase(long number) {
         return number != 0 && (number & 1) == 0;
-    }
-
-    /** A value is stored in an object of this base, or that has settled. */
-    private static void publish(long base, Object value) {
-        if (isBase(base)) {
-            AtomvetObjects.publish(value);
-        } else {
-            AtomvetObjects.publish(value);
-        }
     }
 
     /** What touch() of AtomvetObjects gives for the object of a field access; 0 if nothing is to be recorded. */
@@ -586,7 +577,7 @@ public final class AtomvetHooks {
             return;
         }
         if (value != null) {
-            publish(base, value);
+            AtomvetObjects.publish(value);
         }
         if (isBase(base) && index < CUTOFF) {
             writeAt(array, base, base + HEADER + ((long) index << 3), 0xff, site);

@@ -8,10 +8,10 @@ import jdk.internal.vm.annotation.DontInline;
 /**
  * Whose objects are, and where they and their fields would be in a memory that has nothing else in it.
  *
- * An object is 0 (nobody has touched it), or its owner's (a number that tells the thread and ends in two bits that the
- * first word of no object ends in), or shared: an even number, its base, where it would be in that memory, which may get a mark
- * (AtomvetSettled). The number is in a field that the agent adds to application classes. For other objects it is in two tables
- * by identity: OWNERS may forget, and then the object counts as shared; Shared never does.
+ * An object is 0 (nobody has touched it), or its owner's (a tag, which tells the thread and ends in two bits that the
+ * first word of no object ends in), or shared: an even number, its base, where it would be in that memory; or it has settled, and may
+ * have a base or not (AtomvetSettled). The number is in a field that the agent adds to application classes; for other objects see
+ * AtomvetUnnumbered.
  */
 final class AtomvetObjects {
     private static final Unsafe U = Unsafe.getUnsafe();
@@ -482,8 +482,9 @@ final class AtomvetObjects {
                     }
                     AtomvetHooks.named(about.number, displacement, field[1], 0);
                     about.contention(i / 3).add(site);
-                    long isVolatile = (modifiers & IS_VOLATILE) != 0 ? AtomvetHooks.VOLATILE_FIELD : 0;
-                    return setSite(site, displacement | where << 24 | (long) bytes(field[2]) << 40 | isVolatile);
+                    boolean isVolatile = (modifiers & IS_VOLATILE) != 0;
+                    long kind = isVolatile ? AtomvetHooks.VOLATILE_FIELD : where != 0 ? AtomvetHooks.SETTLING_FIELD : 0;
+                    return setSite(site, displacement | where << 24 | (long) bytes(field[2]) << 40 | kind);
                 }
             }
         }

@@ -4,14 +4,14 @@ import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
 
 /**
- * Shared objects that have settled: for long, one thread alone has used them, or all have only read them. Until somebody does otherwise, the filter need
+ * Shared objects that have settled: one thread alone has used them, or all have only read them. Until somebody does otherwise, the filter need
  * not hear of plain accesses to them. Whoever comes after one of those comes after it by a lock or the like, which is on record;
  * only in a data race may an order be lost.
  *
- * What is stored in an object that one thread alone uses stays that thread's, as if nobody else could reach it, until another thread comes. But
- * what has volatile fields does not: they need no lock. (What has some further inside does, as in a collection of the JDK: docs/jvm.md.)
+ * Once a thread has made enough accesses for reports about small programs to be whole, what it shares has settled from the start. Others
+ * settle when nobody has done otherwise for long.
  *
- * The number of such an object is its base and SETTLED, and above the base the number of the thread, or 0 if it is only read.
+ * The number of such an object is SETTLED, its base, if it has one by now, and above that the number of the thread, or 0 if it is only read.
  */
 final class AtomvetSettled {
     private static final Unsafe U = Unsafe.getUnsafe();
@@ -19,6 +19,7 @@ final class AtomvetSettled {
     static final long SETTLED = 1;
     static final long OWN = 3;
     static final int OWNER_SHIFT = 43;
+    private static final long OWNER = -1L << OWNER_SHIFT;
     private static final long BASE = (1L << OWNER_SHIFT) - 16;
     /** The first thread whose number has no room there. */
     private static final long THREADS = 1L << 64 - OWNER_SHIFT;
@@ -61,7 +62,7 @@ final class AtomvetSettled {
 
     /** Whether it is the number of an object that all have only read. */
     static boolean isOnlyRead(long number) {
-        return (number & (-1L << OWNER_SHIFT | 3)) == SETTLED;
+        return (number & (OWNER | 3)) == SETTLED;
     }
 
     /** Whether the filter need not hear of an access of this thread to a settled object. */
@@ -134,7 +135,8 @@ final class AtomvetSettled {
 
     /** The number of a shared object that was a thread's own, as its tag tells. If threads contend for a field of it, its first thread may be one. */
     static long begin(AtomvetObjects.About about, long tag) {
-        return about.isContended() ? SETTLED : tag ^ (OWN ^ SETTLED);
+        boolean isTold = (tag & ~OWNER) == OWN;
+        return isTold && !about.isContended() ? tag ^ (OWN ^ SETTLED) : SETTLED;
     }
 
     /** Somebody does otherwise, or comes to another thread's own object. What was stored in it meanwhile is everybody's from now on. */
@@ -148,6 +150,7 @@ final class AtomvetSettled {
         if (base == 0 && wasAlone && access == READ && mayBegin(t, about)) {
             if (AtomvetObjects.change(o, about, number, SETTLED)) {
                 about.met++;
+                shareContents(t, o, number);
             }
             return;
         }
@@ -160,6 +163,14 @@ final class AtomvetSettled {
             } else if (base != 0) {
                 about.readInVain++;
             }
+            shareContents(t, o, number);
+        }
+    }
+
+    /** What was in another thread's own object is shared with it. What is in others is so already. */
+    private static void shareContents(AtomvetHooks.T t, Object o, long number) {
+        if (!is(number)) {
+            AtomvetObjects.shareContents(t, o);
         }
     }
 

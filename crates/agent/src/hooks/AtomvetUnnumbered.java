@@ -55,16 +55,24 @@ final class AtomvetUnnumbered {
         return (int) (word >>> 32) == hash;
     }
 
+    /** The number of a thread, as far as there is room for it. */
+    private static int number(Thread thread) {
+        return (int) Math.min(U.getLong(thread, AtomvetHooks.TID), ONLY_READ - 1);
+    }
+
     /** As touch() of AtomvetObjects. */
     static long touch(Object o, int access) {
-        int me = (int) U.getLong(Thread.currentThread(), AtomvetHooks.TID);
+        int me = number(Thread.currentThread());
         long first = U.getLong(o, 0L);
         int hash = HASH_BITS != 0 && (first & 3) == 1
             ? (int) ((first & HASH_BITS) >>> HASH_SHIFT) : System.identityHashCode(o);
         if (hash == 0) {
-            // Nobody has looked at it so far. (If two do at this moment, both may believe that it is theirs: that is a race.)
+            // Nobody has looked at it so far. If two do at this moment, one may believe for long that it is its own: that is a race, of plain accesses.
             hash = System.identityHashCode(o);
             U.putLong(owner(hash), (long) hash << 32 | me);
+            if (access == AtomvetSettled.ATOMIC) {
+                note(o, hash, me);
+            }
             return 0;
         }
         long word = U.getLong(owner(hash));
@@ -83,12 +91,9 @@ final class AtomvetUnnumbered {
 
     /** One that this thread does not have to itself, as far as OWNERS knows. */
     private static long touchOther(Object o, int hash, long word, int me, int access) {
-        AtomvetHooks.T t = AtomvetHooks.THREADS[me & AtomvetHooks.THREADS.length - 1];
-        if (t == null || t.thread != Thread.currentThread()) {
-            t = AtomvetHooks.t();
-            if (t == null) {
-                return 0;
-            }
+        AtomvetHooks.T t = AtomvetHooks.t();
+        if (t == null) {
+            return 0;
         }
         Shared shared = lately(t, o, hash);
         if (shared == null) {
@@ -117,6 +122,10 @@ final class AtomvetUnnumbered {
             boolean isRead = access == AtomvetSettled.READ && (int) word != HAS_BASE && AtomvetSettled.mayBegin(t, about);
             if (isRead && U.compareAndSetLong(null, owner(hash), word, (long) hash << 32 | ONLY_READ)) {
                 about.met++;
+                if (((int) word & PUBLISHED) == 0) {
+                    AtomvetHooks.finish(t);
+                    AtomvetObjects.shareContents(t, o);
+                }
                 return AtomvetSettled.SETTLED;
             }
             about.metInVain++;
@@ -149,7 +158,7 @@ final class AtomvetUnnumbered {
             return Shared.entry(o, hash) == null && Shared.add(t, o, hash, about);
         }
         long word = U.getLong(owner(hash));
-        int state = isAbout(word, hash) ? (int) word : (int) U.getLong(t.thread, AtomvetHooks.TID);
+        int state = isAbout(word, hash) ? (int) word : number(t.thread);
         boolean isShared = state == HAS_BASE || (state & (PUBLISHED | ONLY_READ)) != 0;
         if (isShared || Shared.mayHave(hash) && Shared.entry(o, hash) != null) {
             return false;

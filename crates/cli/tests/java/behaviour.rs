@@ -131,6 +131,9 @@ fn what_settles_can_be_disturbed() {
 #[test]
 fn what_has_settled_from_the_start_is_followed() {
     check(&[], &["Settles", "field", "inside"], 0, &["Settles.increase"]);
+    check(&[], &["Settles", "field", "met"], 0, &["Settles.increase"]);
+    check(&[], &["Settles", "field", "row"], 0, &["Settles.increase"]);
+    check(&[], &["Settles", "field", "handle"], 0, &["Settles.increaseElement"]);
     check(&[], &["Settles", "field", "contended"], 0, &["Settles$Race.addInTwo"]);
     check(&[], &["Settles", "field", "tried"], 0, &[]);
 }

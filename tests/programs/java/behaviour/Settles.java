@@ -1,4 +1,8 @@
 import atomvet.steps.Turns;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -13,6 +17,9 @@ import java.util.concurrent.atomic.AtomicInteger;
  *   Settles KIND handed  one thread puts things into a holder for long, where then the other one finds one of them, and resets its volatile
  *                        field in the middle of increase, which is to blame
  *   Settles KIND inside  as handed, and the volatile field is in something else that is put there
+ *   Settles KIND met     as inside, after the other thread has found the outermost in a map, and used that alone
+ *   Settles KIND row     the same, in an array
+ *   Settles KIND handle  as handed, and it is an element of an array that a handle accesses
  *   Settles KIND contended  as race, of an object that is new, after both have written to some others: addInTwo is to blame
  *   Settles KIND tried   one thread changes an atomic for long, then tries in vain and changes it, and the other one looks in between
  * </pre>
@@ -182,6 +189,84 @@ public class Settles {
         }
     }
 
+    private static final Map<String, Object> MAP = new HashMap<>();
+    private static Cell[] row;
+
+    static void putIntoMap(Object made) {
+        synchronized (LOCK) {
+            MAP.put("it", made);
+        }
+    }
+
+    static boolean findInMap() {
+        synchronized (LOCK) {
+            Object found = MAP.get("it");
+            return found instanceof Inside ? ((Inside) found).inner == null : ((Cell[]) found)[0] == null;
+        }
+    }
+
+    /** Makes something that only a map knows of for now, and puts it where all can see it later. */
+    static final class Maker {
+        private final boolean isRow;
+        private Object made;
+        private Cell inner;
+
+        Maker(boolean isRow) {
+            this.isRow = isRow;
+        }
+
+        void make() {
+            inner = new VolatileField();
+            made = isRow ? new Cell[] {inner} : new Inside(inner);
+            putIntoMap(made);
+        }
+
+        void handOver() {
+            synchronized (LOCK) {
+                if (isRow) {
+                    row = (Cell[]) made;
+                } else {
+                    HOLDER.held = (Cell) made;
+                }
+            }
+            increase(inner);
+        }
+    }
+
+    static void resetInRow() {
+        Cell found;
+        synchronized (LOCK) {
+            found = row[0];
+        }
+        found.set(0);
+    }
+
+    private static final VarHandle ELEMENTS = MethodHandles.arrayElementVarHandle(int[].class);
+    private static int[] elements;
+
+    static void handOverElements() {
+        int[] made = new int[4];
+        made[0] = 1;
+        synchronized (LOCK) {
+            elements = made;
+        }
+        increaseElement(made);
+    }
+
+    static void increaseElement(int[] made) {
+        int seen = (int) ELEMENTS.getVolatile(made, 1);
+        Turns.next(4);
+        ELEMENTS.setVolatile(made, 1, seen + 1);
+    }
+
+    static void resetElement() {
+        int[] found;
+        synchronized (LOCK) {
+            found = elements;
+        }
+        ELEMENTS.setVolatile(found, 1, 0);
+    }
+
     static void increase(Cell handed) {
         int seen = handed.get();
         Turns.next(4);
@@ -309,6 +394,17 @@ public class Settles {
                 break;
             case "inside":
                 both(() -> often(() -> hold(cell)), nothing, Settles::handOverInside, Settles::resetHeld);
+                break;
+            case "met":
+            case "row":
+                boolean isRow = arguments[1].equals("row");
+                // Only the first thread knows it, so that what it makes is its own.
+                ThreadLocal<Maker> maker = ThreadLocal.withInitial(() -> new Maker(isRow));
+                both(() -> { often(Settles::look); maker.get().make(); }, () -> { often(Settles::look); findInMap(); },
+                    () -> maker.get().handOver(), isRow ? Settles::resetInRow : Settles::resetHeld);
+                break;
+            case "handle":
+                both(() -> often(Settles::add), nothing, Settles::handOverElements, Settles::resetElement);
                 break;
             case "contended":
                 both(() -> { often(Settles::add); makeCells(); }, Settles::setCells, Settles::addToNew, Race::reset);
