@@ -352,8 +352,16 @@ pub(crate) fn meaning(class: &[u8], method: &[u8], is_synchronized: bool) -> Opt
     let (action, _) = actions.iter().find(|(_, names)| has(names))?;
     let flags = i64::from(*who != Who::Anybody) << 8
         | i64::from(is_synchronized) << 9
-        | i64::from(*who == Who::ProgramWithMonitor) << 10;
+        | i64::from(*who == Who::ProgramWithMonitor) << 10
+        | i64::from(is_brief(class, method)) << 13;
     Some(*action as i64 | flags | way(*who) | i64::from(number_of_name(method)?) << 16)
+}
+
+/// Whether a method does one thing to an atomic and calls nothing of the program's.
+fn is_brief(class: &[u8], method: &[u8]) -> bool {
+    let takes_function =
+        matches!(method, b"updateAndGet" | b"getAndUpdate" | b"accumulateAndGet" | b"getAndAccumulate");
+    class.starts_with(b"java/util/concurrent/atomic/Atomic") && !takes_function
 }
 
 /// The bits that a call and what is called have to have in common.

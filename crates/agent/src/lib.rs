@@ -13,7 +13,9 @@
 //! What it promises the program: the same output, exceptions and exit status as without it. What cannot be rewritten is left
 //! as it was and named; what cannot be done is said in one line, and the program goes on.
 
-use atomvet_recorder::{atomics, blocks, handover, late, planes, process, ring, shadow, stream, sys, thread};
+use atomvet_recorder::{
+    atomics, blocks, handover, late, lock, planes, process, ring, shadow, stream, sys, thread,
+};
 
 mod calls;
 mod facts;

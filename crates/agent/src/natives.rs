@@ -300,9 +300,7 @@ pub(crate) fn access_atomic(kind: Kind, address: usize, size: usize, place: usiz
     if !atomics::is_never_plain(address, size) {
         under_way::stop_others(thread, access, address, size);
     }
-    under_way::stop_repeating(thread, access, address);
-    let stripe = shadow::stripe(address);
-    stripe.lock();
+    let stripe = under_way::lock_atomic(thread, access, address);
     let kind = atomics::as_used(kind, address, size);
     if atomics::take_over(thread, kind, address, size, place) {
         stream::record(thread, kind, size as u8, address as u64, place);

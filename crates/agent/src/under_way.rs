@@ -22,10 +22,11 @@
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
+use crate::lock::Spin;
 use crate::ring::Kind;
 use crate::shadow::Access;
 use crate::thread::{self, Thread};
-use crate::{atomics, planes, sys};
+use crate::{atomics, planes, shadow, sys};
 
 /// What a thread is accessing. The hook class knows how it is laid out.
 #[derive(Default)]
@@ -41,8 +42,9 @@ struct Cell {
     _known: u32,
     _blocks: u64,
     _recorder: u64,
-    /// What the word of writes said before an atomic was accessed again.
+    /// What the word of writes said before an atomic was accessed again, and what it says since.
     before: AtomicU64,
+    written: AtomicU64,
 }
 
 /// Cells are found by the JVM's number of a thread, which it never uses twice; so many are told apart.
@@ -103,6 +105,19 @@ pub(crate) fn stop_others(thread: &Thread, access: Access, address: usize, size:
     }
 }
 
+/// Locks what orders accesses to an atomic. Nobody else accesses it again without that from then on, in a way that concerns this access: not even
+/// where the stripe of this file is not held, because a function of the program's ran in the meantime, or its owner was kept from running for long.
+pub(crate) fn lock_atomic(thread: &Thread, access: Access, address: usize) -> &'static Spin {
+    let stripe = shadow::stripe(address);
+    stripe.lock();
+    while atomics::marks_in_the_way(thread, access, address).next().is_some() {
+        stripe.unlock();
+        stop_repeating(thread, access, address);
+        stripe.lock();
+    }
+    stripe
+}
+
 /// The same of accesses to an atomic that others have begun again.
 pub(crate) fn stop_repeating(thread: &Thread, access: Access, address: usize) {
     for (word, marks) in atomics::marks_in_the_way(thread, access, address) {
@@ -121,8 +136,9 @@ pub(crate) fn begin_again(
     place: usize,
 ) -> Option<i64> {
     let cell = cell_of(thread.index as usize)?;
-    let begin = |before| {
+    let begin = |before, written| {
         cell.before.store(before, Ordering::Relaxed);
+        cell.written.store(written, Ordering::Relaxed);
         cell.place.store(self::place(address), Ordering::Relaxed);
     };
     if atomics::access_again(thread, kind, address, size, place, begin) {
@@ -135,7 +151,8 @@ pub(crate) fn begin_again(
 /// The access that was begun again, and is still under way, did not write.
 pub(crate) fn was_read(thread: &Thread, address: usize) {
     if let Some(cell) = cell_of(thread.index as usize) {
-        atomics::was_read(address, cell.before.load(Ordering::Relaxed));
+        let [before, written] = [&cell.before, &cell.written].map(|word| word.load(Ordering::Relaxed));
+        atomics::was_read(address, before, written);
     }
 }
 

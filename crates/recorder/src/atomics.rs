@@ -190,8 +190,8 @@ pub fn take_over(thread: &mut Thread, kind: Kind, address: usize, size: usize, p
 }
 
 /// Accesses a variable again that the running thread has accessed before, if nobody has done anything since that this would come after: see
-/// `repeatable` and `exclusive`. False if it is not like that. From `begin` on, which is told what the word of writes said before, whoever takes
-/// the mark away waits until the access is over.
+/// *repeatable* and *exclusive*. False if it is not like that. From `begin` on, which is told what the word of writes says before and after, whoever
+/// takes the mark away waits until the access is over.
 #[inline(always)]
 pub fn access_again(
     thread: &mut Thread,
@@ -199,7 +199,7 @@ pub fn access_again(
     address: usize,
     size: usize,
     place: usize,
-    begin: impl FnOnce(u64),
+    begin: impl FnOnce(u64, u64),
 ) -> bool {
     let this = variable(address, size);
     let before = writes_to(address);
@@ -212,33 +212,37 @@ pub fn access_again(
     if known & (mark | VARIABLE) != mark | this || !thread.owns(known) {
         return false;
     }
-    begin(before);
+    let update = if kind == Kind::Write { 0 } else { UPDATE };
+    let written = thread.key | ALONE | SILENCED | read_by(thread) | update | this;
+    begin(before, written);
     // Who sees the word may ask for the mark.
     handover::leave_out(thread, place);
     late::remember_place(thread, address, place);
     let noted = thread.key | known & (REPEATABLE | EXCLUSIVE) | this;
-    if reads.compare_exchange(known, noted, Ordering::SeqCst, Ordering::Relaxed).is_err() {
-        return false;
-    }
-    if kind != Kind::Read {
-        let update = if kind == Kind::Write { 0 } else { UPDATE };
-        let written = thread.key | ALONE | SILENCED | read_by(thread) | update | this;
-        word_of_atomic(address).store(written, Ordering::Release);
-    }
-    true
+    reads.compare_exchange(known, noted, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+        && (kind == Kind::Read || change(address, before, written))
 }
 
 /// A write that was made again was none, but a read. It is still under way.
-pub fn was_read(address: usize, before: u64) {
-    word_of_atomic(address).store(before, Ordering::Release);
+pub fn was_read(address: usize, before: u64, written: u64) {
+    change(address, written, before);
+}
+
+/// Changes what the word of writes says, unless somebody else has done so, who had waited in vain for the end of an access.
+fn change(address: usize, from: u64, to: u64) -> bool {
+    word_of_atomic(address).compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed).is_ok()
 }
 
 /// Under the lock of the stripe, after an access: the thread may access the variable again without.
 #[inline(always)]
 pub fn let_repeat(thread: &Thread, address: usize) {
+    let word = writes_to(address);
+    if word & read_by(thread) == 0 {
+        return;
+    }
     let reads = word_of_reader(thread.index as usize, address);
-    let (known, word) = (reads.load(Ordering::Relaxed), writes_to(address));
-    if thread.owns(known) && word & read_by(thread) != 0 {
+    let known = reads.load(Ordering::Relaxed);
+    if thread.owns(known) {
         let is_alone = thread.owns(word) && word & (READ_BY & !read_by(thread) | UNNOTED) == 0;
         let marks = if is_alone { REPEATABLE | EXCLUSIVE } else { REPEATABLE };
         reads.store(known & !EXCLUSIVE | marks, Ordering::Relaxed);
@@ -422,6 +426,10 @@ pub(crate) fn meet(thread: &mut Thread, access: Access, address: usize, size: us
     if !overlaps(word, address, size) {
         return false;
     }
+    // Whoever accesses it again from now on has to wait for this.
+    marks_in_the_way(thread, access, address).for_each(|(reads, marks)| {
+        reads.fetch_and(!marks, Ordering::AcqRel);
+    });
     come_after(thread, access, &mut word, address, place);
     let left = if access == Access::Write && bytes_of(word) & !bytes(address, size) == 0 {
         // All that came before comes before this write, which is on record.

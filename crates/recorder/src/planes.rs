@@ -372,7 +372,8 @@ pub fn forget_accesses(address: usize, bytes: usize) {
     for plane in (0..PLANES).flat_map(|index| [plane(index), plane_of_writes(index)]) {
         forget_in(plane, address, bytes);
     }
-    for number in 0..=READERS {
+    // Those of reads first: what they say is worth nothing without the others.
+    for number in (0..=READERS).rev() {
         sys::forget_pages(&raw const *atomic_word(number, address) as usize, bytes);
     }
     (address & !(STRETCH - 1)..address + bytes)

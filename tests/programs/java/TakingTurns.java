@@ -26,12 +26,16 @@ public class TakingTurns {
     }
 
     static boolean actByAtomic(int me) {
-        if (ATOMIC_TURN.compareAndSet(-1, me) || ATOMIC_TURN.get() != me) {
+        if (ATOMIC_TURN.get() != me) {
             return false;
         }
         otherCount++;
         ATOMIC_TURN.set((me + 1) % THREADS);
         return true;
+    }
+
+    static boolean tryInVain(int me) {
+        return ATOMIC_TURN.compareAndSet(-1, me);
     }
 
     public static void main(String[] arguments) throws InterruptedException {
@@ -44,6 +48,7 @@ public class TakingTurns {
                 while (acted < ROUNDS || actedByAtomic < ROUNDS) {
                     acted += acted < ROUNDS && act(me) ? 1 : 0;
                     actedByAtomic += actedByAtomic < ROUNDS && actByAtomic(me) ? 1 : 0;
+                    actedByAtomic += tryInVain(me) ? 1 : 0;
                     Thread.yield();
                 }
             });

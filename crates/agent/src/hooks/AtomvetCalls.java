@@ -25,6 +25,7 @@ public final class AtomvetCalls {
     private static final int MONITORED = 1 << 10;
     private static final int BY_HANDLE = 1 << 11;
     private static final int BY_OFFSET = 1 << 12;
+    private static final int BRIEF = 1 << 13;
     private static final int NAME_SHIFT = 16;
 
     // Actions: the same numbers as in juc.rs.
@@ -166,7 +167,7 @@ public final class AtomvetCalls {
         boolean fits = differs >>> NAME_SHIFT == 0 && (differs & (BY_HANDLE | BY_OFFSET)) == 0;
         Call call = t.call;
         if (!fits && (word & OF_PROGRAM) != 0 || t.busy) {
-            if (t.reading == site) {
+            if (t.reading == site && !t.busy) {
                 t.readingInside++;
             }
             if (call != null) {
@@ -188,7 +189,7 @@ public final class AtomvetCalls {
             place = site;
         }
         AtomvetHooks.finish(t);
-        if ((word & (ACTION | MONITORED | BY_HANDLE | BY_OFFSET)) == READ && object != null) {
+        if ((word & (ACTION | BRIEF)) == (READ | BRIEF) && object != null) {
             t.reading = site;
             t.readingInside = 0;
             AtomvetHooks.read(t, AtomvetObjects.shared(t, object), 8, place);
@@ -457,22 +458,25 @@ public final class AtomvetCalls {
             if ((word & SYNCHRONIZED) != 0) {
                 access(t, call, YES);
             }
-        } else if (call.action == READ_ELEMENT) {
+        } else if (call.action == READ_ELEMENT && (word & BRIEF) != 0) {
             // Nothing that it returns makes a difference.
             call.pending = false;
             AtomvetHooks.read(t, address, call.size, call.place);
         } else if (call.action != UPDATE_BY && call.action != UPDATE_KEY_BY) {
             AtomvetHooks.tellBlocks(t);
-            AtomvetHooks.holds(t, begin(again(call), address, call.size, call.place));
+            AtomvetHooks.holds(t, begin(again(call, word), address, call.size, call.place));
             // If nothing is held there is nothing left to record, unless it is no write after all.
             call.again = AtomvetHooks.isUnderWayAlone(t);
             call.pending = !call.again || call.action == UPDATE_IF || call.action == UPDATE_ELEMENT_IF;
         }
     }
 
-    /** What a call records if nobody else has used its variable lately, and if it writes; NEITHER if it is not to be asked. */
-    private static int again(Call call) {
-        if (call.how != 0 || call.action < WRITE || call.action > ADD_ELEMENT) {
+    /**
+     * What a call records if nobody else has used its variable lately, and if it writes; NEITHER if that is not to be asked: the program's own code
+     * would end the access before it is made.
+     */
+    private static int again(Call call, int word) {
+        if ((word & BRIEF) == 0 || call.how != 0 || call.action > ADD_ELEMENT) {
             return NEITHER;
         }
         return call.action == WRITE || call.action == WRITE_ELEMENT ? R_WRITE : R_UPDATE;
@@ -481,7 +485,7 @@ public final class AtomvetCalls {
     private static void access(AtomvetHooks.T t, Call call, int way) {
         call.pending = false;
         if (call.again) {
-            if (way == NO) {
+            if (way != YES) {
                 wasRead(call.address);
             }
             return;

@@ -238,7 +238,8 @@ final class AtomvetObjects {
             return;
         }
         About about = About.of(t, o);
-        if (about.where != 0 ? !isShared(U.getLongVolatile(o, about.where)) : about.mayBeShared) {
+        boolean isShared = about.where != 0 ? isShared(U.getLong(o, about.where)) : !about.mayBeShared;
+        if (!isShared && !isLeftAsItIs(t, about)) {
             share(t, o, about);
         }
     }
@@ -362,7 +363,9 @@ final class AtomvetObjects {
                     if (aboutNext.type != next.getClass()) {
                         aboutNext = About.of(t, next);
                     }
-                    if (!aboutNext.mayBeShared || !shareOne(t, next, aboutNext)) {
+                    // Most of what is in a copy of an array was in the original.
+                    boolean isShared = aboutNext.where != 0 && isShared(U.getLong(next, aboutNext.where));
+                    if (isShared || !aboutNext.mayBeShared || !shareOne(t, next, aboutNext)) {
                         continue;
                     }
                     budget--;
@@ -380,12 +383,17 @@ final class AtomvetObjects {
         }
     }
 
+    /** Whether it makes no difference whether objects of a class are shared, until another thread comes. */
+    private static boolean isLeftAsItIs(AtomvetHooks.T t, About about) {
+        return about.isLeaf && !about.isContended() && AtomvetSettled.mayBegin(t, about);
+    }
+
     /** Shares one object; false if it is shared already, or if that would change nothing. */
     private static boolean shareOne(AtomvetHooks.T t, Object o, About about) {
-        boolean settles = AtomvetSettled.mayBegin(t, about);
-        if (settles && about.isLeaf && !about.isContended()) {
+        if (isLeftAsItIs(t, about)) {
             return false;
         }
+        boolean settles = AtomvetSettled.mayBegin(t, about);
         if (about.where == 0) {
             return AtomvetUnnumbered.share(t, o, about, settles);
         }
