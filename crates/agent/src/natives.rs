@@ -26,7 +26,7 @@ static NEXT_BASE: AtomicU64 = AtomicU64::new(1 << 16);
 
 /// Whose objects are that have no number in them; see the hook class.
 static OWNERS: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
-const OWNERS_BYTES: usize = 1 << 22;
+const OWNERS_BYTES: usize = 1 << 20;
 
 /// Reserves what is shared with the hook class. False if there is no room.
 pub(crate) fn reserve() -> bool {
