@@ -126,8 +126,8 @@ const _: () = {
     assert!(core::mem::offset_of!(Thread, birth) == 64);
     assert!(core::mem::offset_of!(Thread, newest) == 128);
     assert!(core::mem::offset_of!(Thread, unmarked) == 192);
-    assert!(core::mem::offset_of!(Thread, on_behalf) == 256);
-    assert!(core::mem::offset_of!(Thread, silent) == 320);
+    assert!(core::mem::offset_of!(Thread, on_behalf) == 320);
+    assert!(core::mem::offset_of!(Thread, silent) == 384);
 };
 
 /// A late access.
@@ -151,7 +151,7 @@ pub const BARE: usize = 8;
 /// How many locks a thread may hold silently.
 pub const SILENT: usize = 16;
 /// How many marks may be missing.
-pub const UNMARKED: usize = 8;
+pub const UNMARKED: usize = 16;
 /// How many places of accesses without a record are remembered.
 pub const RECENT: usize = 256;
 
