@@ -257,10 +257,14 @@ pub fn marks_in_the_way(
 ) -> impl Iterator<Item = (&'static AtomicU64, u64)> {
     let word = writes_to(address);
     let own = thread.index as usize % READERS;
-    let readers = (0..READERS).filter(move |reader| word & FIRST_READER << reader != 0);
+    let is_changed = move |reader| access == Access::Write || reader == own;
+    // Where several have read, nobody's word is exclusive.
+    let may_be_exclusive = (word & READ_BY).count_ones() == 1;
+    let readers = (0..READERS).filter(move |&reader| {
+        word & FIRST_READER << reader != 0 && (may_be_exclusive || is_changed(reader))
+    });
     let words = readers.map(move |reader| {
-        let is_changed = access == Access::Write || reader == own;
-        let marks = if is_changed { REPEATABLE | EXCLUSIVE } else { EXCLUSIVE };
+        let marks = if is_changed(reader) { REPEATABLE | EXCLUSIVE } else { EXCLUSIVE };
         (word_of_reader(reader, address), marks)
     });
     words.filter(|(word, marks)| {

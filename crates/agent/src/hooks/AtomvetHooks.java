@@ -818,6 +818,9 @@ public final class AtomvetHooks {
 
     /** A read of a variable that needs no lock, in a call that is watched. */
     static void read(T t, long address, int bytes, int site) {
+        if (t.known() != t.depth()) {
+            enterAll(t);
+        }
         int from = Math.min(t.known(), DEPTH);
         int to = Math.min(t.depth(), DEPTH);
         t.setKnown(t.depth());
