@@ -719,9 +719,7 @@ public final class AtomvetCalls {
 
     /** Semaphores whose first permits are recorded; by identity, so that some may be told twice, which is harmless. */
     private static void permits(AtomvetHooks.T t, Object semaphore) {
-        if (AtomvetUnnumbered.hasBase(semaphore)) {
-            return;
-        }
+        // Who comes second waits until the first has told of them.
         synchronized (AtomvetCalls.class) {
             if (!AtomvetUnnumbered.hasBase(semaphore)) {
                 int number = ((java.util.concurrent.Semaphore) semaphore).availablePermits();
