@@ -352,7 +352,7 @@ public final class AtomvetHooks {
             if ((place & VOLATILE_FIELD) != 0) {
                 accessVolatile(address, (int) (place >>> 40 & 0xff), site, 0);
             } else {
-                readAt(o, base, address, (int) (place >>> 40), site);
+                readAt(o, base, address, (int) (place >>> 40 & 0xff), site);
             }
         }
     }
@@ -380,7 +380,7 @@ public final class AtomvetHooks {
             if ((place & VOLATILE_FIELD) != 0) {
                 accessVolatile(address, (int) (place >>> 40 & 0xff), site, WRITE);
             } else {
-                writeAt(o, base, address, (int) (place >>> 40), site);
+                writeAt(o, base, address, (int) (place >>> 40 & 0xff), site);
             }
         }
     }
