@@ -166,7 +166,8 @@ const SYNCHRONIZED_MAP: &[(Action, &str)] = &[
     (UpdateKey, "remove replace putIfAbsent computeIfAbsent computeIfPresent compute merge"),
 ];
 const NUMBER: &[(Action, &str)] = &[
-    (Read, "get getPlain getOpaque getAcquire intValue longValue floatValue doubleValue"),
+    // Those that may not be overridden are seen where they are called: see `effects.rs`.
+    (Read, "intValue longValue floatValue doubleValue"),
     (Write, "set lazySet setPlain setOpaque setRelease"),
     (Update, "getAndSet compareAndExchange compareAndExchangeAcquire compareAndExchangeRelease"),
     (

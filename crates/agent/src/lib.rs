@@ -18,6 +18,7 @@ use atomvet_recorder::{
 };
 
 mod calls;
+mod effects;
 mod facts;
 mod host;
 mod jni;

@@ -18,8 +18,8 @@ use crate::{atomics, blocks, handover, late, names, plan, planes, process, strea
 pub(crate) const MOST_SITES: usize = 1 << 26;
 /// A word per site; see the hook class.
 static SITE_WORDS: AtomicPtr<i64> = AtomicPtr::new(core::ptr::null_mut());
-/// Behind the words, a byte per site.
-const TO_SITE_BYTES: usize = MOST_SITES * size_of::<i64>();
+/// Behind the words, a bit per site.
+const TO_SITE_BITS: usize = MOST_SITES * size_of::<i64>();
 
 /// Where the next objects go that are shared. Bases are addresses that the filter can tell apart.
 static NEXT_BASE: AtomicU64 = AtomicU64::new(1 << 16);
@@ -30,7 +30,7 @@ const OWNERS_BYTES: usize = 1 << 20;
 
 /// Reserves what is shared with the hook class. False if there is no room.
 pub(crate) fn reserve() -> bool {
-    let (words, owners) = (sys::reserve(TO_SITE_BYTES + MOST_SITES), sys::reserve(OWNERS_BYTES));
+    let (words, owners) = (sys::reserve(TO_SITE_BITS + MOST_SITES / 8), sys::reserve(OWNERS_BYTES));
     SITE_WORDS.store(words.cast(), Ordering::Release);
     OWNERS.store(owners, Ordering::Release);
     planes::be_dense();
@@ -57,7 +57,7 @@ extern "system" fn constant(_: Env, _: Object, which: i32) -> i64 {
         2 => OWNERS.load(Ordering::Acquire) as usize,
         3 => vm::options().elements.map_or(i32::MAX, |most| i32::try_from(most).unwrap_or(i32::MAX)) as usize,
         4 => usize::from(vm::options().empty),
-        5 => SITE_WORDS.load(Ordering::Acquire) as usize + TO_SITE_BYTES,
+        5 => SITE_WORDS.load(Ordering::Acquire) as usize + TO_SITE_BITS,
         6 => OWNERS_BYTES,
         10 => thread::INDEX_SHIFT as usize,
         11 => granule(),

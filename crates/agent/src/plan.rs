@@ -3,18 +3,18 @@
 //! What is a block follows the papers: every method that is not private, private ones if they are synchronized, and
 //! synchronized blocks in the others. Not `main`, not what threads are made for (`run`, `call`), not class
 //! initialisers, and nothing that the compiler made up; nor what is atomic by itself, methods with one access and nothing
-//! else in them. Annotations called `Atomic` and `NotAtomic` say otherwise.
+//! else in them (see `effects.rs`). Annotations called `Atomic` and `NotAtomic` say otherwise.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};
 
-use atomvet_jvm::{ClassShape, FieldKind, MemberRef, Method, Plan, Site, Wanted, What};
+use atomvet_jvm::{ClassShape, Effect, FieldKind, MemberRef, Method, Plan, Site, Wanted, What};
 
 use crate::calls::{self, Call};
 use crate::facts::{Annotation, Facts};
 use crate::jni::{self, Env, Object};
-use crate::{juc, names, natives, vm};
+use crate::{effects, juc, names, natives, vm};
 
 /// What is done with a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -286,6 +286,13 @@ impl Plan for ClassPlan {
             None => is_block(method),
         };
         Wanted { block: self.in_block, call: self.in_initialiser, argument: false, ..Wanted::ALL }
+    }
+
+    fn effect(&self, method: &MemberRef<'_>) -> Effect {
+        match self.treatment {
+            Treatment::Everything => effects::effect(method),
+            Treatment::Calls | Treatment::Library => Effect::Anything,
+        }
     }
 
     fn added_field(&mut self, class: &ClassShape<'_>) -> Option<&'static [u8]> {

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | before a field is read or written | `read(Object, int)`, `write(Object, int)`, `write(Object, Object, int)` with a reference that is written |
 //! | before a static field is read or written | `readStatic(int)`, `writeStatic(int)`, `writeStatic(Object, int)` |
+//! | before an object is read by a call | `readByCall(Object, int)` |
 //! | before an element is read or written | `readElement(T[], int, int)`, `writeElement(T[], int, int)`, `writeElement(Object[], int, Object, int)`; `Object` instead of `T[]` for bytes and booleans, which share their instructions |
 //! | after all of these, unless another one or a way out of a block or monitor follows at once | `accessed()`, with [`Order::Around`] |
 //! | after a monitor is entered, before it is left | `acquired(Object, int)`, `releasing(Object, int)` |
@@ -63,6 +64,7 @@ const fn hook(name: &'static str, descriptor: &'static str) -> Hook {
 }
 
 pub(crate) const READ: Hook = hook("read", "(Ljava/lang/Object;I)V");
+pub(crate) const READ_BY_CALL: Hook = hook("readByCall", "(Ljava/lang/Object;I)V");
 pub(crate) const WRITE: Hook = hook("write", "(Ljava/lang/Object;I)V");
 pub(crate) const WRITE_REFERENCE: Hook = hook("write", "(Ljava/lang/Object;Ljava/lang/Object;I)V");
 pub(crate) const READ_STATIC: Hook = hook("readStatic", "(I)V");
@@ -197,6 +199,12 @@ impl Emitter<'_, '_> {
     pub(crate) fn read_field(&mut self, site: u32) -> Result<(), Error> {
         self.out.push(DUP);
         self.call(READ, 1, site)
+    }
+
+    /// Before a call without arguments, with the object on top.
+    pub(crate) fn read_by_call(&mut self, site: u32) -> Result<(), Error> {
+        self.out.push(DUP);
+        self.call(READ_BY_CALL, 1, site)
     }
 
     /// Before `putfield`, with the object and the value on top.

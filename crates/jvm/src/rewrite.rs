@@ -20,7 +20,7 @@ use crate::instruction;
 use crate::opcode::*;
 use crate::pool::{MemberRef, Pool};
 use crate::relocate::{CatchAll, Insertions, relocate};
-use crate::sites::{ClassShape, Field, FieldFlags, FieldKind, Lines, Method, Plan, Site, Wanted, What};
+use crate::sites::{ClassShape, Effect, Field, FieldFlags, FieldKind, Lines, Method, Plan, Site, Wanted, What};
 
 const ACC_STATIC: u16 = 0x0008;
 const ACC_SYNCHRONIZED: u16 = 0x0020;
@@ -77,7 +77,7 @@ pub fn rewrite(file: &[u8], options: Options<'_>, plan: &mut dyn Plan) -> Result
             let Some(index) = found else { return Ok(None) };
             let attribute = &member.attributes[index];
             let code = Code::parse(&attribute.content, attribute.offset)?;
-            let method = Method { is_simple: is_simple(&method, &code, &facts, &pool)?, ..method };
+            let method = Method { is_simple: is_simple(&method, &code, &facts, &pool, plan)?, ..method };
             let content = facts.body(&method, &code, options, plan, (&mut pool, &mut known))?;
             Ok(content.map(|content| (index, content)))
         });
@@ -147,14 +147,24 @@ fn is_simple(
     code: &Code<'_>,
     facts: &ClassFacts<'_>,
     pool: &Pool<'_>,
+    plan: &dyn Plan,
 ) -> Result<bool, Error> {
     // An exception handler may stand before what it handles.
     let mut may_repeat = !code.handlers.is_empty();
     let mut accesses = 0;
+    // That of a superclass may call methods that a class has overridden.
+    let may_be_super = |opcode| opcode == INVOKESPECIAL && method.name == b"<init>";
     for instruction in 0..code.instructions() {
         let pc = code.pc(instruction);
         match code.opcode(instruction) {
             INVOKESPECIAL if is_plain_construction(code, instruction, pool) => {}
+            opcode @ INVOKEVIRTUAL..=INVOKESTATIC if !may_be_super(opcode) => {
+                match plan.effect(&called(code, instruction, pool)?) {
+                    Effect::Nothing => {}
+                    Effect::Access | Effect::Read => accesses += 1,
+                    Effect::Anything => return Ok(false),
+                }
+            }
             INVOKEVIRTUAL..=INVOKEDYNAMIC | MONITORENTER | MONITOREXIT | JSR | JSR_W | RET => {
                 return Ok(false);
             }
@@ -177,8 +187,20 @@ fn is_simple(
 
 /// Whether an instruction calls the constructor of `java/lang/Object`, which does nothing.
 fn is_plain_construction(code: &Code<'_>, instruction: usize, pool: &Pool<'_>) -> bool {
-    let method = code.operand(instruction).and_then(|(index, offset)| pool.method(index, offset));
-    method.is_ok_and(|method| method.owner == b"java/lang/Object" && method.name == b"<init>")
+    let called = called(code, instruction, pool);
+    called.is_ok_and(|method| method.owner == b"java/lang/Object" && method.name == b"<init>")
+}
+
+/// The method that an instruction calls.
+fn called<'a>(code: &Code<'_>, instruction: usize, pool: &Pool<'a>) -> Result<MemberRef<'a>, Error> {
+    code.operand(instruction).and_then(|(index, offset)| pool.method(index, offset))
+}
+
+/// Whether an instruction is a call that is nothing but a read.
+fn is_reading_call(code: &Code<'_>, instruction: usize, pool: &Pool<'_>, plan: &dyn Plan) -> bool {
+    let reads =
+        |method: MemberRef<'_>| method.descriptor.starts_with(b"()") && plan.effect(&method) == Effect::Read;
+    code.opcode(instruction) == INVOKEVIRTUAL && called(code, instruction, pool).is_ok_and(reads)
 }
 
 /// Which attribute of a method is its body.
@@ -305,14 +327,15 @@ enum Arrival {
 }
 
 /// The same for each instruction.
-fn arrivals(code: &Code<'_>) -> Result<Vec<Arrival>, Error> {
+fn arrivals(code: &Code<'_>, is_reading_call: impl Fn(usize) -> bool) -> Result<Vec<Arrival>, Error> {
     let mut arrivals = vec![Arrival::No; code.instructions()];
     // For each instruction, how many accesses come before it.
     let (mut accesses, mut count) = (Vec::with_capacity(arrivals.len() + 1), 0);
     for instruction in 0..code.instructions() {
         accesses.push(count);
         let opcode = code.opcode(instruction);
-        count += usize::from(matches!(opcode, GETSTATIC..=PUTFIELD | IALOAD..=SALOAD | IASTORE..=SASTORE));
+        let is_access = matches!(opcode, GETSTATIC..=PUTFIELD | IALOAD..=SALOAD | IASTORE..=SASTORE);
+        count += usize::from(is_access || is_reading_call(instruction));
         let pc = code.pc(instruction);
         for target in instruction::jump_targets(code.bytes, pc, code.offset + pc)? {
             arrivals[code.target(target, code.offset + pc)?] = Arrival::Jump;
@@ -378,7 +401,7 @@ impl BodyWriter<'_, '_> {
         if kind == Kind::Method {
             self.insertions.prologue.clone_from(&entry);
         }
-        let arrivals = arrivals(self.code)?;
+        let arrivals = arrivals(self.code, |instruction| self.is_reading_call(instruction))?;
         for (instruction, arrival) in arrivals.into_iter().enumerate() {
             if arrival != Arrival::No || !may_be_under_way(self.code.opcode(instruction), end_accesses) {
                 self.end_access()?;
@@ -401,6 +424,9 @@ impl BodyWriter<'_, '_> {
                 IRETURN..=RETURN => {
                     self.under_way = None;
                     self.insertions.before(instruction, &exit);
+                }
+                INVOKEVIRTUAL if self.wanted.accesses && self.is_reading_call(instruction) => {
+                    self.reading_call(instruction)?
                 }
                 opcode @ INVOKEVIRTUAL..=INVOKEINTERFACE => {
                     if self.wanted.calls {
@@ -530,8 +556,7 @@ impl BodyWriter<'_, '_> {
     }
 
     fn calling(&mut self, instruction: usize) -> Result<(), Error> {
-        let (index, offset) = self.code.operand(instruction)?;
-        let method = self.emitter.pool.method(index, offset)?;
+        let method = called(self.code, instruction, self.emitter.pool)?;
         let Some(site) = self.site(self.code.pc(instruction), What::Calling(method)) else { return Ok(()) };
         self.emitter.call(hooks::CALLING, 0, site)?;
         self.insertions.before(instruction, &self.emitter.take());
@@ -571,6 +596,19 @@ impl BodyWriter<'_, '_> {
         Ok(())
     }
 
+    fn is_reading_call(&self, instruction: usize) -> bool {
+        is_reading_call(self.code, instruction, self.emitter.pool, self.plan)
+    }
+
+    fn reading_call(&mut self, instruction: usize) -> Result<(), Error> {
+        let method = called(self.code, instruction, self.emitter.pool)?;
+        let site = self.site(self.code.pc(instruction), What::ReadByCall(method));
+        let Some(site) = site else { return Ok(()) };
+        self.emitter.read_by_call(site)?;
+        self.begin_access(instruction);
+        Ok(())
+    }
+
     fn element_access(&mut self, instruction: usize) -> Result<(), Error> {
         let opcode = self.code.opcode(instruction);
         let reads = opcode <= SALOAD;
@@ -604,8 +642,7 @@ impl BodyWriter<'_, '_> {
 
     /// Copies have the same fields as the original, the added one as well.
     fn copy_of_object(&mut self, instruction: usize) -> Result<(), Error> {
-        let (index, offset) = self.code.operand(instruction)?;
-        let method = self.emitter.pool.method(index, offset)?;
+        let method = called(self.code, instruction, self.emitter.pool)?;
         if method.name == b"clone" && method.descriptor == b"()Ljava/lang/Object;" {
             self.emitter.out.push(DUP);
             self.emitter.extra_stack = self.emitter.extra_stack.max(1);

@@ -19,12 +19,31 @@ pub trait Plan {
         None
     }
 
+    /// What calls of a method do, as an instruction names it.
+    fn effect(&self, method: &MemberRef<'_>) -> Effect {
+        let _ = method;
+        Effect::Anything
+    }
+
     /// The name of a `long` that every object of this class should have, private, transient and synthetic. Not legal
     /// for a class that is loaded already, unless it has the field.
     fn added_field(&mut self, class: &ClassShape<'_>) -> Option<&'static [u8]> {
         let _ = class;
         None
     }
+}
+
+/// What a call does, whichever method of that name is called in the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Nobody knows.
+    Anything,
+    /// Nothing that other threads could see, nor that depends on what they do.
+    Nothing,
+    /// It accesses one variable, once.
+    Access,
+    /// It reads the object that it is called on, once, and has no arguments: the hooks are those of a read, where the call is.
+    Read,
 }
 
 /// A class that may get a field.
@@ -86,8 +105,8 @@ pub struct Method<'a> {
     pub descriptor: &'a [u8],
     /// Public, static, synchronized and so on, as in the class file.
     pub access: u16,
-    /// Whether it calls nothing but the constructor of `java/lang/Object`, has no monitors, and accesses memory once at most,
-    /// final fields of its own class apart.
+    /// Whether it has no monitors, calls nothing of which nobody knows what it does (see [`Effect`]), and accesses memory once at
+    /// most, final fields of its own class apart.
     pub is_simple: bool,
 }
 
@@ -109,6 +128,8 @@ pub enum What<'a> {
     Read(Field<'a>),
     /// A field is written.
     Write(Field<'a>),
+    /// An object is read by a call; see [`Effect::Read`].
+    ReadByCall(MemberRef<'a>),
     /// An element of an array is read.
     ReadElement,
     /// An element of an array is written.

@@ -167,9 +167,6 @@ public final class AtomvetCalls {
         boolean fits = differs >>> NAME_SHIFT == 0 && (differs & (BY_HANDLE | BY_OFFSET)) == 0;
         Call call = t.call;
         if (!fits && (word & OF_PROGRAM) != 0 || t.busy) {
-            if (t.reading == site && !t.busy) {
-                t.readingInside++;
-            }
             if (call != null) {
                 if (call.site == site) {
                     call.skipped++;
@@ -189,12 +186,6 @@ public final class AtomvetCalls {
             place = site;
         }
         AtomvetHooks.finish(t);
-        if ((word & (ACTION | BRIEF)) == (READ | BRIEF) && object != null) {
-            t.reading = site;
-            t.readingInside = 0;
-            AtomvetHooks.read(t, AtomvetObjects.shared(t, object), 8, place);
-            return;
-        }
         call = new Call(call, object, argument, number, site, place, word);
         t.call = call;
         t.busy = true;
@@ -233,13 +224,6 @@ public final class AtomvetCalls {
     private static void leave(Object result, int way, int site) {
         AtomvetHooks.T t = AtomvetHooks.t();
         if (t == null || t.busy) {
-            return;
-        }
-        if (t.reading == site) {
-            if (t.readingInside-- == 0) {
-                t.reading = 0;
-                AtomvetHooks.finish(t);
-            }
             return;
         }
         Call call = t.call;

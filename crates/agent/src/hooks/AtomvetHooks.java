@@ -20,7 +20,7 @@ public final class AtomvetHooks {
 
     /** Of the agent and the recorder: see constant() in natives.rs. */
     static final long SITES = constant(0);
-    /** A byte per site of a block. */
+    /** A bit per site of a block. */
     private static final long HEARD_OF = constant(5);
     private static final int CUTOFF = (int) constant(3);
     /** Hooks are called and do nothing, to measure what calling them costs. */
@@ -156,9 +156,6 @@ public final class AtomvetHooks {
         /** Where a method is about to be called that may be watched; the innermost watched call. See AtomvetCalls. */
         int calling;
         AtomvetCalls.Call call;
-        /** Where a watched call is that only reads a variable, which needs no more than this; and how many calls of its method inside of it do not count. */
-        int reading;
-        int readingInside;
 
         T(Thread thread, long tag, long recorder) {
             this.thread = thread;
@@ -427,9 +424,18 @@ public final class AtomvetHooks {
         return AtomvetObjects.touch(t, o, place >>> 24 & 0xffff, isVolatile ? AtomvetSettled.ATOMIC : access, site);
     }
 
-    @DontInline
+    // Most static fields are final, which the second compiler knows here.
     public static void readStatic(int site) {
-        long address = EMPTY ? -1 : staticField(site);
+        if (EMPTY) {
+            nothing(site);
+        } else if (place(site) >= 0) {
+            readStaticOther(site);
+        }
+    }
+
+    @DontInline
+    private static void readStaticOther(int site) {
+        long address = staticField(site);
         if (address >= VOLATILE_STATIC) {
             accessVolatile(address - VOLATILE_STATIC, 0xff, site, 0);
         } else if (address > 0) {
@@ -816,7 +822,17 @@ public final class AtomvetHooks {
         holds(t, access(address, bytes, site, what, t.blocks, from, to));
     }
 
-    /** A read of a variable that needs no lock, in a call that is watched. */
+    /** Before a call that reads an atomic, and nothing else. */
+    @DontInline
+    public static void readByCall(Object o, int site) {
+        T t = t();
+        if (t != null && o != null && !t.busy) {
+            finish(t);
+            read(t, AtomvetObjects.shared(t, o), 8, site);
+        }
+    }
+
+    /** A read of a variable that needs no lock, by a call. */
     static void read(T t, long address, int bytes, int site) {
         if (t.known() != t.depth()) {
             enterAll(t);
@@ -890,11 +906,17 @@ public final class AtomvetHooks {
             U.putInt(blocks + ((long) depth << 2), site);
         }
         U.putInt(cell + CELL_DEPTH, depth + 1);
-        if (U.getByte(HEARD_OF + site) == 0) {
-            // Every block is heard of once, whatever happens in it.
-            U.putByte(HEARD_OF + site, (byte) 1);
-            introduceBlocks(t());
+        if ((U.getByte(HEARD_OF + (site >>> 3)) >>> (site & 7) & 1) == 0) {
+            hearOf(site);
         }
+    }
+
+    /** Every block is heard of once, whatever happens in it; twice, if another thread hears of a neighbour at this moment. */
+    @DontInline
+    private static void hearOf(int site) {
+        long where = HEARD_OF + (site >>> 3);
+        U.putByte(where, (byte) (U.getByte(where) | 1 << (site & 7)));
+        introduceBlocks(t());
     }
 
     @DontInline
