@@ -3,7 +3,7 @@
 //! `cargo +nightly fuzz run rewrite fuzz/corpus/rewrite crates/jvm/tests/classes -- -max_len=8192`
 #![no_main]
 
-use atomvet_jvm::{ClassFile, Method, Options, Order, Plan, Site, Wanted, rewrite, unchanged};
+use atomvet_jvm::{ClassFile, Effect, MemberRef, Method, Options, Order, Plan, Site, Wanted, rewrite, unchanged};
 use libfuzzer_sys::fuzz_target;
 
 /// All hooks, with numbers of every size.
@@ -17,6 +17,10 @@ impl Plan for Everywhere {
     fn site(&mut self, _: &Site<'_>) -> Option<u32> {
         self.0 += 1000;
         Some(self.0)
+    }
+
+    fn effect(&self, method: &MemberRef<'_>) -> Effect {
+        if method.name.len() % 2 == 0 { Effect::Read } else { Effect::Anything }
     }
 }
 

@@ -111,9 +111,17 @@ mod tests {
     #[test]
     fn what_may_call_the_program_may_do_anything() {
         // They ask the argument for its text.
-        assert!(!silent("java/lang/StringBuilder", "append", "(Ljava/lang/Object;)Ljava/lang/StringBuilder;"));
+        assert!(!silent(
+            "java/lang/StringBuilder",
+            "append",
+            "(Ljava/lang/Object;)Ljava/lang/StringBuilder;"
+        ));
         assert!(!silent("java/lang/String", "contains", "(Ljava/lang/CharSequence;)Z"));
-        assert!(!silent("java/lang/String", "format", "(Ljava/lang/String;[Ljava/lang/Object;)Ljava/lang/String;"));
+        assert!(!silent(
+            "java/lang/String",
+            "format",
+            "(Ljava/lang/String;[Ljava/lang/Object;)Ljava/lang/String;"
+        ));
         // This one calls a method that any exception may have.
         assert!(!silent("java/lang/Exception", "printStackTrace", "()V"));
         assert!(!silent("org/example/Math", "max", "(II)I"));

@@ -444,10 +444,10 @@ extern "system" fn fields(env: Env, _: Object, class: Object) -> Object {
     jni::new_strings(env, &texts.collect::<Vec<_>>())
 }
 
-/// What the filter knows is kept for so many bytes of objects, the newest; older ones begin anew, once. That keeps its memory
-/// bounded by what is in use, not by how much was ever shared, at the price of an order or two of objects that nobody has
-/// used for long.
-const REMEMBERED: u64 = 128 << 20;
+/// What the filter knows is kept for so many bytes of objects, the newest; older ones begin anew, once. Where objects are gone there are others
+/// (`AtomvetBases`), so that few programs come that far: those that share millions between two collections. There it costs an order or
+/// two of objects that were there first.
+const REMEMBERED: u64 = 512 << 20;
 const FORGOTTEN_AT_ONCE: u64 = 16 << 20;
 
 #[cold]
@@ -463,6 +463,14 @@ fn forget_old(base: u64) {
             }
             Err(now) => from = now,
         }
+    }
+}
+
+/// Another object is from now on where one was that is gone.
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_newLife")]
+extern "system" fn new_life(_: Env, _: Object, base: i64, bytes: i64) {
+    if bytes > 0 && (planes::begin_anew(base as usize, bytes as usize) || shadow::records_all()) {
+        recording(|thread| stream::record_pair(thread, Kind::NewLife, base as u64, bytes as u64));
     }
 }
 

@@ -57,7 +57,7 @@ fn the_committed_classes_are_what_the_compiler_makes_of_the_source() {
         .arg("-d")
         .arg(&out)
         .args(
-            ["Hooks", "Objects", "Unnumbered", "Contended", "Settled", "Calls", "Fields"]
+            ["Hooks", "Objects", "Bases", "Statics", "Unnumbered", "Contended", "Settled", "Calls", "Fields"]
                 .map(|class| source.join(format!("Atomvet{class}.java"))),
         )
         .output()

@@ -20,7 +20,9 @@ use crate::instruction;
 use crate::opcode::*;
 use crate::pool::{MemberRef, Pool};
 use crate::relocate::{CatchAll, Insertions, relocate};
-use crate::sites::{ClassShape, Effect, Field, FieldFlags, FieldKind, Lines, Method, Plan, Site, Wanted, What};
+use crate::sites::{
+    ClassShape, Effect, Field, FieldFlags, FieldKind, Lines, Method, Plan, Site, Wanted, What,
+};
 
 const ACC_STATIC: u16 = 0x0008;
 const ACC_SYNCHRONIZED: u16 = 0x0020;

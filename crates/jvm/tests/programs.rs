@@ -5,11 +5,15 @@ mod support;
 
 use std::fs;
 
-use atomvet_jvm::{ClassFile, Fault, Method, Options, Order, Plan, Site, Wanted, rewrite, unchanged};
-use support::{PROGRAMS, folder, programs, read_classes, rewrite_all, run_both, say, version, write_classes};
+use atomvet_jvm::{
+    ClassFile, Effect, Fault, MemberRef, Method, Options, Order, Plan, Site, Wanted, rewrite, unchanged,
+};
+use support::{
+    PROGRAMS, effect, folder, programs, read_classes, rewrite_all, run_both, say, version, write_classes,
+};
 
 /// How often each hook is called, counted by hand in the source.
-const COUNTS: [(&str, &str); 7] = [
+const COUNTS: [(&str, &str); 8] = [
     (
         "Switches",
         "enter=24 exit=24 readElement=7 readInt=7 readStatic=19 writeElement=7 writeInt=7 writeStatic=12 writeStaticReference=5",
@@ -36,6 +40,7 @@ const COUNTS: [(&str, &str); 7] = [
          enterCallWithString=1 enterCallWithint[]=1 enterSynchronized=2 exit=13 exitCall=4 exitCallWith77=1 \
          exitCallWithReference=4 exitCallWithfalse=1 exitCallWithtrue=1 exitSynchronized=2 readInt=1 throwCall=1 writeInt=3",
     ),
+    ("Reads", "enter=8 exit=8 read=1 readByCall=7 refused=1"),
     (
         "Shapes",
         "enter=38 exit=38 read=3 readStatic=10 write=2 writeElement=2 writeStatic=3 writeStaticReference=4",
@@ -100,6 +105,10 @@ impl Plan for Simple {
     fn site(&mut self, _: &Site<'_>) -> Option<u32> {
         None
     }
+
+    fn effect(&self, method: &MemberRef<'_>) -> Effect {
+        effect(method)
+    }
 }
 
 #[test]
@@ -117,4 +126,6 @@ fn methods_that_access_memory_once_at_most_are_simple() {
         ["Circle.area", "Circle.radius", "Pair.first", "Pair.second", "Planet.area"]
     );
     assert_eq!(found("Switches"), [".<init>"]);
+    // Those that make one call that is an access, and no others but what does nothing.
+    assert_eq!(found("Reads"), [".get", ".set", ".atLeast"]);
 }

@@ -246,6 +246,17 @@ fn open_in(frames: *const Frame, depth: usize, when: u64) -> usize {
     late::open_in(frames, depth, when, depth).unwrap_or(0)
 }
 
+/// The same for periods of which older ones come first: fewer blocks, or the same ones, are open since then.
+fn open_in_each(frames: *const Frame, depth: usize, periods: &[u64]) -> [usize; UNMARKED] {
+    let mut open_in_each = [0; UNMARKED];
+    let mut open = depth;
+    for (&when, there) in periods.iter().zip(&mut open_in_each).rev() {
+        open = open_in(frames, open, when);
+        *there = open;
+    }
+    open_in_each
+}
+
 /// Makes the marks that the thread has left out so far.
 pub fn mark(thread: &mut Thread) {
     mark_outside(thread, FRAMES);
@@ -256,15 +267,14 @@ pub fn mark(thread: &mut Thread) {
 #[inline(never)]
 pub(crate) fn mark_outside(thread: &mut Thread, most: usize) {
     thread.keep_others_out();
-    while thread.unmarked_count > 0 {
-        let open = open_since(thread, thread.unmarked[0]);
-        if open > most {
-            break;
-        }
-        // Blocks were left meanwhile: periods for which the same ones are open by now have one mark.
-        let unmarked = &thread.unmarked[..thread.unmarked_count as usize];
-        let same = unmarked.iter().take_while(|&&key| open_since(thread, key) == open);
-        let (count, key) = same.fold((0, 0), |(count, last), &key| (count + 1, key.max(last)));
+    let unmarked = &thread.unmarked[..thread.unmarked_count as usize];
+    let open_in_each = open_in_each(thread.frames, thread.depth.min(FRAMES), unmarked);
+    let mut open_in_each = &open_in_each[..unmarked.len()];
+    while let Some(&open) = open_in_each.first().filter(|&&open| open <= most) {
+        // Blocks were left meanwhile: periods for which the same ones are open by now have one mark, of the last of them.
+        let count = open_in_each.iter().take_while(|&&other| other == open).count();
+        open_in_each = &open_in_each[count..];
+        let key = thread.unmarked[count - 1];
         // All of them, because for some a function would be called that has hooks.
         thread.unmarked = core::array::from_fn(|at| *thread.unmarked.get(at + count).unwrap_or(&0));
         thread.unmarked_count -= count as u32;
@@ -371,8 +381,8 @@ pub(crate) unsafe fn mark_for(other: *const Thread) -> Marked {
     let (serial, frames) = unsafe { ((*other).serial, (*other).frames) };
     let mut marks = [(0, 0); UNMARKED];
     let mut count = 0;
-    for &key in &before.unmarked[..before.unmarked_count] {
-        let open = open_in(frames, before.depth, key);
+    let unmarked = &before.unmarked[..before.unmarked_count];
+    for (&key, open) in unmarked.iter().zip(open_in_each(frames, before.depth, unmarked)) {
         if count > 0 && marks[count - 1].0 == open {
             marks[count - 1].1 = told(key).max(marks[count - 1].1);
         } else if before.announced <= open {

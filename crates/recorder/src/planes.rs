@@ -358,6 +358,15 @@ pub fn forget(address: usize, bytes: usize) -> bool {
     true
 }
 
+/// The same where nobody can be accessing the memory any more: who comes there next is the first one, as far as the memory has the 64 bytes
+/// of a summary to itself.
+pub fn begin_anew(address: usize, bytes: usize) -> bool {
+    let found = forget(address, bytes);
+    let first = (address + 63) & !63;
+    (first..(address + bytes) & !63).step_by(64).for_each(|line| summary(line).store(0, Ordering::Relaxed));
+    found
+}
+
 /// Words about whole pages of memory will be written by this thread soon.
 pub fn expect_accesses(thread: &Thread, address: usize, bytes: usize) {
     for plane in [thread.plane, thread.write_plane] {

@@ -2,6 +2,8 @@
 public final class Hooks {
     public static void read(Object object, int site) {}
 
+    public static void readByCall(Object object, int site) {}
+
     public static void write(Object object, int site) {}
 
     public static void write(Object object, Object value, int site) {}

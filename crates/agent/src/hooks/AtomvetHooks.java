@@ -249,7 +249,7 @@ public final class AtomvetHooks {
     }
 
     // Accesses. A site's word: 0 until it is known, negative if there is nothing to do there, else for a static field
-    // its address, for others the displacement (24 bits), where the object's number is (16 bits), and the bytes (8 bits). Bits
+    // its address and its number (AtomvetStatics), for others the displacement (24 bits), where the object's number is (16 bits), and the bytes (8 bits). Bits
     // above that say that the field is volatile, or else that it settles with its object.
 
     private static final int SETTLES_SHIFT = 48;
@@ -435,21 +435,23 @@ public final class AtomvetHooks {
 
     @DontInline
     private static void readStaticOther(int site) {
-        long address = staticField(site);
-        if (address >= VOLATILE_STATIC) {
-            accessVolatile(address - VOLATILE_STATIC, 0xff, site, 0);
-        } else if (address > 0) {
-            readAt(null, 0, address, 0xff, site);
+        long place = staticField(site);
+        if (place >= VOLATILE_STATIC) {
+            accessVolatile(AtomvetStatics.address(place), 0xff, site, 0);
+        } else if (place > 0 && !AtomvetStatics.isSettled(place)) {
+            readAt(null, place, AtomvetStatics.address(place), 0xff, site);
         }
     }
 
     @DontInline
     public static void writeStatic(int site) {
-        long address = EMPTY ? -1 : staticField(site);
-        if (address >= VOLATILE_STATIC) {
-            accessVolatile(address - VOLATILE_STATIC, 0xff, site, WRITE);
-        } else if (address > 0) {
-            writeAt(null, 0, address, 0xff, site);
+        long place = EMPTY ? -1 : staticField(site);
+        if (place >= VOLATILE_STATIC) {
+            accessVolatile(AtomvetStatics.address(place), 0xff, site, WRITE);
+        } else if (place > 0) {
+            AtomvetStatics.disturb(place);
+            writeAt(null, place, AtomvetStatics.address(place), 0xff, site);
+            AtomvetStatics.disturb(place);
         }
     }
 
@@ -610,13 +612,13 @@ public final class AtomvetHooks {
         }
     }
 
-    /** An access to memory that others can reach, of an object or, where that is null, of a class. */
+    /** An access to memory that others can reach, of an object with this base or, where that is null, of a static field with this word. */
     private static void readAt(Object o, long base, long address, int bytes, int site) {
         T t = t();
         if (t == null) {
             return;
         }
-        if (o != null && AtomvetSettled.isTime(t)) {
+        if (AtomvetSettled.isTime(t)) {
             AtomvetSettled.lookAt(t, o, base);
         }
         long where = word(t, READS, READ_SHIFT, address);
@@ -1269,9 +1271,11 @@ public final class AtomvetHooks {
         initialises(0, 0);
         initialises(1, 0);
         announce(0, 0, 0);
+        newLife(0, 0);
         fieldOf(0);
         loaderOf(0);
         AtomvetSettled.company(0, 0);
+        AtomvetStatics.isSettled(0);
         AtomvetObjects.About.ALL.get(Object[].class);
     }
 
@@ -1295,6 +1299,7 @@ public final class AtomvetHooks {
     static native int describe(Class<?> type, int parent);
     static native String[] fields(Class<?> type);
     static native void announce(long base, int type, int isClass);
+    static native void newLife(long base, long bytes);
     static native void named(int type, long displacement, String field, int isStatic);
     static native String[] fieldOf(int site);
     static native Object loaderOf(int site);

@@ -19,6 +19,9 @@ final class AtomvetObjects {
     /** Of the agent: see constant() in natives.rs. */
     private static final long NEXT_BASE = AtomvetHooks.constant(1);
 
+    /** What a summary of the filter is about: what has one to itself can begin anew. */
+    private static final long LINE = 64;
+
     /** Modifiers of fields. */
     private static final int STATIC = 0x8;
     private static final int FINAL = 0x10;
@@ -70,6 +73,10 @@ final class AtomvetObjects {
         /** How many that had settled from the start another thread has read, and how many were written after that; not exactly. */
         int met;
         int metInVain;
+        /** Bases of its objects, for arrays by size; null if those of objects that are gone are not used again. */
+        private final AtomvetBases[] bases;
+        /** The numbers of its own static fields, as far as they have one. */
+        private final int[] statics;
         /** Its own fields, as far as they are accessed. */
         final AtomvetContended[] contention;
         /** Whether threads contend for one of them. */
@@ -113,6 +120,7 @@ final class AtomvetObjects {
             fields = type.isArray() ? new String[0] : AtomvetHooks.fields(type);
             displacements = new int[fields.length / 3];
             contention = new AtomvetContended[fields.length / 3];
+            statics = new int[fields.length / 3];
             boolean hasVolatile = false;
             int next = parent == null ? 8 : parent.end;
             long id = parent == null ? 0 : parent.where;
@@ -159,11 +167,37 @@ final class AtomvetObjects {
             mayBeShared = followed || type.isArray();
             hasAtomics = hasVolatile || parent != null && parent.hasAtomics || !mayBeShared && type != Object.class;
             isLeaf = !hasAtomics && count == 0 && !Object[].class.isAssignableFrom(type);
+            // Static fields are found by their address for ever, and so are entries of a map (Keys of AtomvetCalls).
+            boolean isFoundElsewhere = type == Class.class || java.util.Map.class.isAssignableFrom(type);
+            bases = isFoundElsewhere ? null : new AtomvetBases[type.isArray() ? Long.SIZE : 1];
+        }
+
+        /** The bases of objects that take so much room; null if they are not used again. */
+        AtomvetBases bases(long room) {
+            if (bases == null) {
+                return null;
+            }
+            int size = type.isArray() ? size(room) : 0;
+            AtomvetBases known = bases[size];
+            return known != null ? known : addBases(size);
+        }
+
+        /** The logarithm of so much room, or a little more. */
+        private static int size(long room) {
+            return Long.SIZE - Long.numberOfLeadingZeros(room - 1);
         }
 
         /** Whether threads contend for a field of its objects. */
         boolean isContended() {
             return hasContended || parent != null && parent.isContended();
+        }
+
+        /** The number of its own static field; see AtomvetStatics. */
+        synchronized int numberOfStatic(int field) {
+            if (statics[field] == 0) {
+                statics[field] = AtomvetStatics.number();
+            }
+            return statics[field];
         }
 
         /** Its own field of this number. */
@@ -172,6 +206,25 @@ final class AtomvetObjects {
                 contention[field] = new AtomvetContended(this);
             }
             return contention[field];
+        }
+
+        private synchronized AtomvetBases addBases(int size) {
+            if (bases[size] == null) {
+                AtomvetBases added = new AtomvetBases();
+                U.storeFence();
+                bases[size] = added;
+            }
+            return bases[size];
+        }
+
+        /** How much room there is for an object: for an array more than it needs, so that others of about its size can be there after it. */
+        long roomTaken(Object o) {
+            long room = room(o);
+            if (type.isArray()) {
+                return 1L << size(room);
+            }
+            long unit = room > LINE / 2 ? LINE : 16;
+            return room + unit - 1 & -unit;
         }
 
         /** How much room an object takes. */
@@ -410,7 +463,22 @@ final class AtomvetObjects {
 
     @DontInline
     static long newBase(AtomvetHooks.T t, Object o, About about) {
-        long room = about.room(o) + 15 & -16;
+        AtomvetBases bases = about.bases(about.room(o));
+        long base = bases == null ? 0 : bases.take();
+        if (base != 0) {
+            AtomvetHooks.newLife(base, about.roomTaken(o));
+        } else {
+            base = firstBase(t, o, about);
+        }
+        if (bases != null && about.where != 0) {
+            bases.add(o, base);
+        }
+        return base;
+    }
+
+    /** A base that no object had. */
+    private static long firstBase(AtomvetHooks.T t, Object o, About about) {
+        long room = about.roomTaken(o);
         long base;
         if (room > Room.LEAST / 2) {
             base = U.getAndAddLong(null, NEXT_BASE, room);
@@ -442,6 +510,9 @@ final class AtomvetObjects {
         }
 
         long take(long bytes) {
+            if (bytes >= LINE) {
+                next = next + LINE - 1 & -LINE;
+            }
             if (end - next < bytes) {
                 size = Math.min(Math.max(2 * size, LEAST), MOST);
                 long from;
@@ -543,8 +614,9 @@ final class AtomvetObjects {
                     long base = shared(t, about.type);
                     long displacement = 16 + 8L * (i / 3);
                     AtomvetHooks.named(about.number, displacement, field[1], 1);
-                    long isVolatile = (modifiers & IS_VOLATILE) != 0 ? AtomvetHooks.VOLATILE_STATIC : 0;
-                    return setSite(site, base + displacement | isVolatile);
+                    long kind = (modifiers & IS_VOLATILE) != 0
+                        ? AtomvetHooks.VOLATILE_STATIC : (long) about.numberOfStatic(i / 3) << AtomvetStatics.NUMBER_SHIFT;
+                    return setSite(site, base + displacement | kind);
                 }
             }
         }
@@ -575,6 +647,7 @@ final class AtomvetObjects {
             if ((modifiers & (STATIC | FINAL)) == STATIC && staticOffset(type, about.fields[i]) == offset) {
                 long displacement = 16 + 8L * (i / 3);
                 AtomvetHooks.named(about.number, displacement, about.fields[i], 1);
+                AtomvetStatics.follow(about.numberOfStatic(i / 3));
                 return shared(t, type) + displacement;
             }
         }

@@ -77,6 +77,7 @@ final class AtomvetSettled {
         return U.getLong(t.recorder + AtomvetHooks.SEEN) * SPREAD >>> RARELY == 0;
     }
 
+    /** Looks at an object with a base, or at a static field with a word of a site. */
     @DontInline
     static void lookAt(AtomvetHooks.T t, Object o, long base) {
         if (t.busy || U.getLong(t.recorder + AtomvetHooks.SEEN) < PATIENCE) {
@@ -90,7 +91,11 @@ final class AtomvetSettled {
             t.looks[at] = 1;
         } else if (++t.looks[at] >= LOOKS) {
             t.looks[at] = -LATER;
-            settle(t, o, base, at);
+            if (o != null) {
+                settle(t, o, base, at);
+            } else {
+                settleStatic(t, base, at);
+            }
         }
     }
 
@@ -121,6 +126,19 @@ final class AtomvetSettled {
             if (isAlone ? (now & ALONE) == 0 : (now & ~ALONE) != written) {
                 AtomvetObjects.change(o, about, settled, base);
             }
+        }
+    }
+
+    private static void settleStatic(AtomvetHooks.T t, long place, int at) {
+        long address = AtomvetStatics.address(place);
+        long written = company(address, Long.BYTES) & ~ALONE;
+        if (written != 0 && written != t.written[at]) {
+            t.written[at] = written;
+            return;
+        }
+        AtomvetStatics.settle(place);
+        if ((company(address, Long.BYTES) & ~ALONE) != written) {
+            AtomvetStatics.disturb(place);
         }
     }
 
@@ -156,7 +174,7 @@ final class AtomvetSettled {
         }
         if (AtomvetObjects.change(o, about, number, base != 0 ? base : AtomvetObjects.newBase(t, o, about))) {
             if (access == WRITE) {
-                AtomvetContended.disturb(site);
+                AtomvetContended.disturb(site, about.met);
             }
             if (base != 0 && wasAlone) {
                 about.aloneInVain++;

@@ -211,6 +211,8 @@ final class AtomvetUnnumbered {
     static final class Shared extends WeakReference<Object> {
         final int hash;
         final long base;
+        /** Where the base will be used again; null if it will not. */
+        private final AtomvetBases bases;
         /** The base, unless it has settled. */
         volatile long id;
         Shared next;
@@ -223,10 +225,11 @@ final class AtomvetUnnumbered {
         static volatile int sweeps;
         private static final Object LOCK = new Object();
 
-        private Shared(Object o, int hash, long base) {
+        private Shared(Object o, int hash, long base, AtomvetBases bases) {
             super(o);
             this.hash = hash;
             this.base = base;
+            this.bases = bases;
             this.id = base;
         }
 
@@ -281,7 +284,7 @@ final class AtomvetUnnumbered {
                 if (count >= table.length) {
                     sweep();
                 }
-                Shared one = new Shared(o, hash, AtomvetObjects.newBase(t, o, about));
+                Shared one = new Shared(o, hash, AtomvetObjects.newBase(t, o, about), about.bases(about.room(o)));
                 Shared[] all = table;
                 one.next = all[hash & all.length - 1];
                 mark(marks, hash);
@@ -340,12 +343,14 @@ final class AtomvetUnnumbered {
                     Object o = one.get();
                     if (o != null) {
                         // A new entry, because others may follow the old one at this moment. That does not stay settled.
-                        Shared copy = new Shared(o, one.hash, one.base);
+                        Shared copy = new Shared(o, one.hash, one.base, one.bases);
                         copy.id = one.id;
                         one.id = one.base;
                         copy.next = all[one.hash & all.length - 1];
                         all[one.hash & all.length - 1] = copy;
                         mark(marked, one.hash);
+                    } else if (one.bases != null) {
+                        one.bases.vacate(one.base);
                     }
                 }
             }

@@ -108,7 +108,7 @@ fn objects_stay_the_same_when_a_collector_moves_them() {
 /// that changes is the same as if they were.
 #[test]
 fn what_settles_can_be_disturbed() {
-    for kind in ["field", "volatile", "atomic", "element", "content"] {
+    for kind in ["field", "static", "volatile", "atomic", "element", "content"] {
         for (way, blamed) in [
             ("alone", &["Settles.addInTwo"][..]),
             ("read", &["Settles.lookTwice"]),
@@ -119,9 +119,13 @@ fn what_settles_can_be_disturbed() {
         ] {
             let outcome = check(&[], &["Settles", kind, way], 0, blamed);
             let seen = outcome.report["traces"][0]["program"]["accesses"].as_u64().expect("a number");
-            // 200,000 are to the static variable, and those to what needs no lock do not settle.
-            let others = if matches!(kind, "volatile" | "atomic") { 200_000 } else { 0 };
-            assert!(seen < 200_000 + others + 50_000, "{kind} {way}: {seen} of {}", 400_000 + others);
+            // Those to what needs no lock do not settle, nor do static fields that are written.
+            let others = match kind {
+                "volatile" | "atomic" => 200_000,
+                "static" if way != "read" && way != "once" => 200_000,
+                _ => 0,
+            };
+            assert!(seen < others + 50_000, "{kind} {way}: {seen} of {}", 400_000 + others);
         }
     }
 }
@@ -136,6 +140,20 @@ fn what_has_settled_from_the_start_is_followed() {
     check(&[], &["Settles", "field", "handle"], 0, &["Settles.increaseElement"]);
     check(&[], &["Settles", "field", "contended"], 0, &["Settles$Race.addInTwo"]);
     check(&[], &["Settles", "field", "tried"], 0, &[]);
+}
+
+/// Where an object was that is gone, there are others after it, so that there are never more variables than there are objects at a time; and what
+/// was done to it is not done to them.
+#[test]
+fn what_comes_after_an_object_is_another_one() {
+    // There are twice 20,000, of which 7,000 are left when it is found out that an atomic or an array is gone. In arrays it is the locks that tell.
+    for (kind, most) in [("field", 22_000), ("atomic", 36_000), ("element", 45_000)] {
+        for (way, blamed) in [("clean", &[][..]), ("bad", &["Recycles.fill"])] {
+            let outcome = check(&[], &["Recycles", kind, way], 0, blamed);
+            let variables = outcome.report["traces"][0]["variables"].as_u64().expect("a number");
+            assert!(variables < most, "{kind} {way}: {variables}");
+        }
+    }
 }
 
 #[test]

@@ -12,10 +12,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use atomvet_jvm::{FieldFlags, LeftAlone, MemberRef, Method, Options, Order, Plan, Site, Wanted, rewrite};
+use atomvet_jvm::{
+    Effect, FieldFlags, LeftAlone, MemberRef, Method, Options, Order, Plan, Site, Wanted, rewrite,
+};
 
 /// The programs.
-pub(crate) const PROGRAMS: [&str; 11] = [
+pub(crate) const PROGRAMS: [&str; 12] = [
     "Switches",
     "Exceptions",
     "Monitors",
@@ -25,6 +27,7 @@ pub(crate) const PROGRAMS: [&str; 11] = [
     "Shapes",
     "Assembled",
     "Calls",
+    "Reads",
     "Far",
     "TooFar",
 ];
@@ -51,6 +54,21 @@ impl Plan for Everything {
     fn field(&mut self, field: &MemberRef<'_>) -> Option<FieldFlags> {
         // System.out.
         field.owner.starts_with(b"java/lang/").then_some(FieldFlags(0x0010))
+    }
+
+    fn effect(&self, method: &MemberRef<'_>) -> Effect {
+        effect(method)
+    }
+}
+
+/// What calls of the JDK do in the program about reads.
+pub(crate) fn effect(method: &MemberRef<'_>) -> Effect {
+    let is_atomic = method.owner.starts_with(b"java/util/concurrent/atomic/Atomic");
+    match method.name {
+        b"get" if is_atomic => Effect::Read,
+        b"set" if is_atomic => Effect::Access,
+        b"max" => Effect::Nothing,
+        _ => Effect::Anything,
     }
 }
 

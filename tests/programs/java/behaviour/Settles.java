@@ -47,6 +47,18 @@ public class Settles {
         }
     }
 
+    static class Static implements Cell {
+        private static int value;
+
+        public int get() {
+            return value;
+        }
+
+        public void set(int to) {
+            value = to;
+        }
+    }
+
     /** Its other field is accessed plainly, and is all that settles. */
     static class VolatileField implements Cell {
         private volatile int value;
@@ -373,6 +385,7 @@ public class Settles {
     public static void main(String[] arguments) throws InterruptedException {
         switch (arguments[0]) {
             case "field": cell = new Field(); break;
+            case "static": cell = new Static(); break;
             case "volatile": cell = new VolatileField(); break;
             case "element": cell = new Element(); break;
             case "atomic": cell = new Atomic(); break;

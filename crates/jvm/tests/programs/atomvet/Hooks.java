@@ -77,6 +77,10 @@ public final class Hooks {
         begin("read", object != null);
     }
 
+    public static void readByCall(Object object, int site) {
+        begin("readByCall", object != null);
+    }
+
     public static void write(Object object, int site) {
         begin("write", object != null);
     }
