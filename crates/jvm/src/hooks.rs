@@ -18,7 +18,7 @@
 //! | the same with an int or a long behind two references, if that is asked for | `enterCall(Object, Object, long, int)` |
 //! | when it returns, with a reference or a truth value that it returns | `exitCall(int)`, `exitCall(Object, int)`, `exitCall(boolean, int)` |
 //! | when it throws | `throwCall(int)` |
-//! | when `clone` of a superclass has returned a copy | `cloned(Object)` |
+//! | when `clone` of a superclass has returned a copy | `cloned(Object, Object)`, with the original first |
 //! | before a method is called, wherever it may be | `calling(int)` |
 //!
 //! The object of a static synchronized method is null in class files before version 49, which cannot say it.
@@ -83,7 +83,7 @@ pub(crate) const ENTER_CALL_INT: Hook = hook("enterCall", "(Ljava/lang/Object;II
 pub(crate) const ENTER_CALL_NUMBER: Hook = hook("enterCall", "(Ljava/lang/Object;Ljava/lang/Object;JI)V");
 pub(crate) const CALLING: Hook = hook("calling", "(I)V");
 pub(crate) const THROW_CALL: Hook = hook("throwCall", "(I)V");
-pub(crate) const CLONED: Hook = hook("cloned", "(Ljava/lang/Object;)V");
+pub(crate) const CLONED: Hook = hook("cloned", "(Ljava/lang/Object;Ljava/lang/Object;)V");
 
 /// What is called when a watched method returns, and how many slots of its result that takes.
 pub(crate) fn exit_call(descriptor: &[u8], details: bool) -> (Hook, u16) {

@@ -646,8 +646,10 @@ impl BodyWriter<'_, '_> {
     fn copy_of_object(&mut self, instruction: usize) -> Result<(), Error> {
         let method = called(self.code, instruction, self.emitter.pool)?;
         if method.name == b"clone" && method.descriptor == b"()Ljava/lang/Object;" {
-            self.emitter.out.push(DUP);
-            self.emitter.extra_stack = self.emitter.extra_stack.max(1);
+            // original copy, of which the copy stays.
+            self.insertions.before(instruction, &[DUP]);
+            self.emitter.out.push(DUP_X1);
+            self.emitter.extra_stack = self.emitter.extra_stack.max(2);
             self.emitter.invoke(hooks::CLONED)?;
             self.insertions.after(instruction, &self.emitter.take());
         }

@@ -40,7 +40,7 @@ const COUNTS: [(&str, &str); 8] = [
          enterCallWithString=1 enterCallWithint[]=1 enterSynchronized=2 exit=13 exitCall=4 exitCallWith77=1 \
          exitCallWithReference=4 exitCallWithfalse=1 exitCallWithtrue=1 exitSynchronized=2 readInt=1 throwCall=1 writeInt=3",
     ),
-    ("Reads", "enter=8 exit=8 read=1 readByCall=7 refused=1"),
+    ("Reads", "cloned=1 enter=9 exit=9 read=1 readByCall=7 refused=1"),
     (
         "Shapes",
         "enter=38 exit=38 read=3 readStatic=10 write=2 writeElement=2 writeStatic=3 writeStaticReference=4",

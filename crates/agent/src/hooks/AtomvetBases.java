@@ -1,13 +1,14 @@
 package java.lang;
 
+import java.lang.ref.PhantomReference;
 import java.lang.ref.WeakReference;
 
 /**
  * The bases of objects of one class and size. Where an object was that is gone, another one will be: so what is known about objects, in
  * the filter and by the command, does not become more and more while the program makes new ones.
  *
- * Objects that have a number in them are followed by weak references, and those are looked through when there are twice as many as last
- * time. Of others AtomvetUnnumbered tells when they are gone.
+ * Objects that have a number in them are followed by phantom references, because finalizers may still use what weak ones take for gone. Those
+ * are looked through when there are twice as many as last time. Of others AtomvetUnnumbered tells when they are gone.
  */
 final class AtomvetBases {
     /** How many objects there are before any is looked for. */
@@ -18,12 +19,12 @@ final class AtomvetBases {
     private static volatile int collections;
 
     /** An object that has a base. */
-    private static final class Resident extends WeakReference<Object> {
+    private static final class Resident extends PhantomReference<Object> {
         final long base;
         Resident next;
 
         Resident(Object o, long base, Resident next) {
-            super(o);
+            super(o, null);
             this.base = base;
             this.next = next;
         }

@@ -872,16 +872,15 @@ public final class AtomvetHooks {
         }
     }
 
-    /** An object was copied with the number of the original. */
+    /** An object was copied, which mostly has the number of the original now. If it has not, it was published meanwhile. */
     @DontInline
-    public static void cloned(Object copy) {
-        if (copy != null) {
-            T t = t();
-            if (t != null && !t.busy) {
-                long where = AtomvetObjects.About.of(t, copy).where;
-                if (where != 0) {
-                    U.putLong(copy, where, 0);
-                }
+    public static void cloned(Object original, Object copy) {
+        T t = copy == null || copy == original ? null : t();
+        if (t != null && !t.busy) {
+            long where = AtomvetObjects.About.of(t, copy).where;
+            if (where != 0 && original.getClass() == copy.getClass()
+                    && AtomvetObjects.isOfSame(U.getLong(original, where), U.getLong(copy, where))) {
+                U.putLong(copy, where, 0);
             }
         }
     }

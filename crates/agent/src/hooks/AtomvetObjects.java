@@ -245,6 +245,12 @@ final class AtomvetObjects {
         return id != 0 && (id & 3) != 3;
     }
 
+    /** Whether two numbers are the same, or were, before the object settled or was disturbed. */
+    static boolean isOfSame(long id, long other) {
+        long base = isShared(id) ? AtomvetSettled.base(id) : 0;
+        return id == other || base != 0 && isShared(other) && base == AtomvetSettled.base(other);
+    }
+
     /** The base of an object that this thread accesses; 0 if it is this thread's own, SETTLED if it has settled in a way that allows it. */
     static long touch(AtomvetHooks.T t, Object o, long where, int access, int site) {
         if (where == 0) {

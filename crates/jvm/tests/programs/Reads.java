@@ -1,8 +1,8 @@
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Calls that are reads: of one slot and of two, one after the other, in a loop, and of nothing. */
-public class Reads {
+/** Calls that are reads: of one slot and of two, one after the other, in a loop, and of nothing; and one that makes a copy. */
+public class Reads implements Cloneable {
     private final AtomicInteger number = new AtomicInteger(3);
     private final AtomicLong large = new AtomicLong(1L << 40);
     private AtomicInteger nothing;
@@ -39,10 +39,14 @@ public class Reads {
         }
     }
 
-    public static void main(String[] arguments) {
+    Reads copy() throws CloneNotSupportedException {
+        return (Reads) super.clone();
+    }
+
+    public static void main(String[] arguments) throws CloneNotSupportedException {
         Reads reads = new Reads();
         System.out.println(reads.get() + " " + reads.atLeast(4) + " " + reads.both());
-        reads.set();
+        reads.copy().set();
         System.out.println(reads.repeated() + " " + reads.none());
     }
 }

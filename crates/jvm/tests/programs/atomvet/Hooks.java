@@ -81,6 +81,11 @@ public final class Hooks {
         begin("readByCall", object != null);
     }
 
+    public static void cloned(Object original, Object copy) {
+        check(original != copy && original.getClass() == copy.getClass(), "no copy");
+        count("cloned");
+    }
+
     public static void write(Object object, int site) {
         begin("write", object != null);
     }
