@@ -67,10 +67,12 @@ pub(crate) fn effect(method: &MemberRef<'_>) -> Effect {
 fn is_about_values(method: &MemberRef<'_>) -> bool {
     let Some(class) = method.owner.strip_prefix(b"java/lang/") else { return false };
     let is_value = VALUES.iter().any(|value| value.as_bytes() == class);
+    // These ask what the program may have put there: properties, character sets.
+    let asks = matches!(method.name, b"getBoolean" | b"getInteger" | b"getLong" | b"getBytes");
     // These compare with what has the same class and nothing else.
     let is_comparison = method.name == b"equals" && class != b"StringBuilder";
     let is_thrown = class.ends_with(b"Exception") || class.ends_with(b"Error");
-    is_value && (is_comparison || has_simple_arguments(method.descriptor))
+    is_value && !asks && (is_comparison || has_simple_arguments(method.descriptor))
         || is_thrown && method.name == b"<init>" && has_simple_arguments(method.descriptor)
 }
 
@@ -126,5 +128,6 @@ mod tests {
         assert!(!silent("java/lang/Exception", "printStackTrace", "()V"));
         assert!(!silent("org/example/Math", "max", "(II)I"));
         assert!(!silent("java/lang/Integer", "max", ""));
+        assert!(!silent("java/lang/Integer", "getInteger", "(Ljava/lang/String;)Ljava/lang/Integer;"));
     }
 }

@@ -18,7 +18,7 @@
 //! | the same with an int or a long behind two references, if that is asked for | `enterCall(Object, Object, long, int)` |
 //! | when it returns, with a reference or a truth value that it returns | `exitCall(int)`, `exitCall(Object, int)`, `exitCall(boolean, int)` |
 //! | when it throws | `throwCall(int)` |
-//! | when `clone` of a superclass has returned a copy | `cloned(Object, Object)`, with the original first |
+//! | when `clone` has returned a copy | `cloned(Object, Object)`, with the original first |
 //! | before a method is called, wherever it may be | `calling(int)` |
 //!
 //! The object of a static synchronized method is null in class files before version 49, which cannot say it.

@@ -202,7 +202,9 @@ fn called<'a>(code: &Code<'_>, instruction: usize, pool: &Pool<'a>) -> Result<Me
 fn is_reading_call(code: &Code<'_>, instruction: usize, pool: &Pool<'_>, plan: &dyn Plan) -> bool {
     let reads =
         |method: MemberRef<'_>| method.descriptor.starts_with(b"()") && plan.effect(&method) == Effect::Read;
-    code.opcode(instruction) == INVOKEVIRTUAL && called(code, instruction, pool).is_ok_and(reads)
+    // `super.get()` is one, too.
+    matches!(code.opcode(instruction), INVOKEVIRTUAL | INVOKESPECIAL)
+        && called(code, instruction, pool).is_ok_and(reads)
 }
 
 /// Which attribute of a method is its body.
@@ -427,7 +429,9 @@ impl BodyWriter<'_, '_> {
                     self.under_way = None;
                     self.insertions.before(instruction, &exit);
                 }
-                INVOKEVIRTUAL if self.wanted.accesses && self.is_reading_call(instruction) => {
+                INVOKEVIRTUAL | INVOKESPECIAL
+                    if self.wanted.accesses && self.is_reading_call(instruction) =>
+                {
                     self.reading_call(instruction)?
                 }
                 opcode @ INVOKEVIRTUAL..=INVOKEINTERFACE => {
@@ -437,7 +441,7 @@ impl BodyWriter<'_, '_> {
                     let is_super = constructor.is_some_and(|found| found.is_super_call(instruction));
                     if opcode == INVOKESPECIAL && is_super {
                         self.insertions.after(instruction, &entry);
-                    } else if opcode == INVOKESPECIAL && self.wanted.accesses {
+                    } else if opcode != INVOKESTATIC && self.wanted.accesses {
                         self.copy_of_object(instruction)?;
                     }
                 }
@@ -645,7 +649,8 @@ impl BodyWriter<'_, '_> {
     /// Copies have the same fields as the original, the added one as well.
     fn copy_of_object(&mut self, instruction: usize) -> Result<(), Error> {
         let method = called(self.code, instruction, self.emitter.pool)?;
-        if method.name == b"clone" && method.descriptor == b"()Ljava/lang/Object;" {
+        let is_array = method.owner.starts_with(b"[");
+        if method.name == b"clone" && method.descriptor.starts_with(b"()L") && !is_array {
             // original copy, of which the copy stays.
             self.insertions.before(instruction, &[DUP]);
             self.emitter.out.push(DUP_X1);

@@ -360,11 +360,10 @@ pub fn forget(address: usize, bytes: usize) -> bool {
 
 /// The same where nobody can be accessing the memory any more: who comes there next is the first one, as far as the memory has the 64 bytes
 /// of a summary to itself.
-pub fn begin_anew(address: usize, bytes: usize) -> bool {
-    let found = forget(address, bytes);
+pub(crate) fn begin_anew(address: usize, bytes: usize) {
+    forget(address, bytes);
     let first = (address + 63) & !63;
     (first..(address + bytes) & !63).step_by(64).for_each(|line| summary(line).store(0, Ordering::Relaxed));
-    found
 }
 
 /// Words about whole pages of memory will be written by this thread soon.

@@ -288,6 +288,15 @@ pub fn stripe(address: usize) -> &'static Spin {
     &STRIPE_LOCKS[address / GRANULE % STRIPES].0
 }
 
+/// Nobody can access some memory any more, and something else will be there: no word speaks of it, and who is just recording what one spoke of is done.
+pub fn begin_anew(address: usize, bytes: usize) {
+    planes::begin_anew(address, bytes);
+    for at in (address..address + bytes).step_by(GRANULE).take(STRIPES) {
+        stripe(at).lock();
+        stripe(at).unlock();
+    }
+}
+
 /// Under the lock of the stripe: what becomes of an access. It is noted, and what conflicts with it in the words of
 /// others is no longer.
 #[inline(always)]

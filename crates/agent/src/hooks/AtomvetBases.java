@@ -64,19 +64,26 @@ final class AtomvetBases {
     private void look() {
         looked = collections;
         Resident alive = null;
-        count = 0;
+        Resident gone = null;
+        int left = 0;
         for (Resident one = residents, next; one != null; one = next) {
             next = one.next;
             if (one.refersTo(null)) {
-                vacate(one.base);
+                one.next = gone;
+                gone = one;
             } else {
                 one.next = alive;
                 alive = one;
-                count++;
+                left++;
             }
         }
+        // First: should there be no memory or stack left for the others, they must not be found again.
         residents = alive;
-        enough = Math.max(ENOUGH, 2 * count);
+        count = left;
+        enough = Math.max(ENOUGH, 2 * left);
+        for (; gone != null; gone = gone.next) {
+            vacate(gone.base);
+        }
     }
 
     /** A number that changes with collections. */

@@ -434,6 +434,10 @@ final class AtomvetObjects {
                     open[count++] = next;
                 }
             }
+            if (open != t.open) {
+                // Nothing is to be kept alive.
+                java.util.Arrays.fill(t.open, null);
+            }
             if (budget == 0) {
                 AtomvetHooks.countUnfollowed();
             }

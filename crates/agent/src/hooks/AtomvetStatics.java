@@ -50,12 +50,12 @@ final class AtomvetStatics {
     }
 
     /** It is accessed in ways that say nothing here. */
-    static void follow(int number) {
+    static synchronized void follow(int number) {
         STATES[number] = FOLLOWED_FOR_EVER;
     }
 
     /** Nobody has written for long. */
-    static void settle(long place) {
+    static synchronized void settle(long place) {
         int number = number(place);
         if (number != 0 && STATES[number] == FOLLOWED) {
             STATES[number] = ONLY_READ;

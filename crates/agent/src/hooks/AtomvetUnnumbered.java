@@ -338,6 +338,8 @@ final class AtomvetUnnumbered {
             }
             Shared[] all = new Shared[alive > old.length / 2 ? old.length * 2 : old.length];
             long[] marked = new long[marks.length];
+            Shared[] gone = new Shared[count];
+            int gones = 0;
             for (Shared head : old) {
                 for (Shared one = head; one != null; one = one.next) {
                     Object o = one.get();
@@ -350,7 +352,7 @@ final class AtomvetUnnumbered {
                         all[one.hash & all.length - 1] = copy;
                         mark(marked, one.hash);
                     } else if (one.bases != null) {
-                        one.bases.vacate(one.base);
+                        gone[gones++] = one;
                     }
                 }
             }
@@ -358,6 +360,11 @@ final class AtomvetUnnumbered {
             marks = marked;
             table = all;
             sweeps++;
+            // Last: should there be no memory or stack left, they must not be found again.
+            while (gones > 0) {
+                Shared one = gone[--gones];
+                one.bases.vacate(one.base);
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 import atomvet.steps.Turns;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Objects that are gone, and others that come after them: what was done to the first is not done to the others.
@@ -43,7 +44,23 @@ public class Recycles {
         }
     }
 
-    /** The same, which is a lock as well. */
+    /** A lock of which the filter knows nothing. */
+    static class Lock implements Thing {
+        private final ReentrantLock lock = new ReentrantLock();
+
+        public void set(int to) {
+            lock.lock();
+            lock.unlock();
+        }
+
+        public int get() {
+            lock.lock();
+            lock.unlock();
+            return 0;
+        }
+    }
+
+    /** An array, which is a lock as well. */
     static class Element implements Thing {
         private final int[] values = new int[5];
 
@@ -65,7 +82,12 @@ public class Recycles {
     private static int sum;
 
     private static Thing thing(String kind) {
-        return kind.equals("field") ? new Field() : kind.equals("atomic") ? new Atomic() : new Element();
+        switch (kind) {
+            case "field": return new Field();
+            case "atomic": return new Atomic();
+            case "lock": return new Lock();
+            default: return new Element();
+        }
     }
 
     static void use(Thing[] things, boolean looks) {
@@ -89,7 +111,7 @@ public class Recycles {
         others = things;
         for (int i = 0; i < MANY; i++) {
             things[i] = thing(kind);
-            things[i].set(i);
+            things[i].set(i + 2);
         }
         Turns.next(5);
         things[MANY - 1].set(-1);
