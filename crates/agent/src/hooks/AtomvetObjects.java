@@ -73,6 +73,8 @@ final class AtomvetObjects {
         /** How many that had settled from the start another thread has read, and how many were written after that; not exactly. */
         int met;
         int metInVain;
+        /** How many have settled from the start since threads contend for one of its fields; not exactly. */
+        int begun;
         /** Bases of its objects, for arrays by size; null if those of objects that are gone are not used again. */
         private final AtomvetBases[] bases;
         /** The numbers of its own static fields, as far as they have one. */

@@ -44,6 +44,10 @@ final class AtomvetSettled {
     /** If so many of a class were disturbed that had settled in one way, and a quarter of all, the others are better left alone. */
     private static final int DISTURBANCES = 16;
 
+    /** Of a class with contended fields so many objects are followed from the start, and then one of some. */
+    private static final int BEGINNERS = 1024;
+    private static final int BEGINNERS_OF = 32;
+
     private AtomvetSettled() {}
 
     static boolean is(long number) {
@@ -151,10 +155,14 @@ final class AtomvetSettled {
         return U.getLong(t.recorder + AtomvetHooks.SEEN) >= PATIENCE && isWorthIt(about.met, about.metInVain);
     }
 
-    /** The number of a shared object that was a thread's own, as its tag tells. If threads contend for a field of it, its first thread may be one. */
+    /**
+     * The number of a shared object that was a thread's own, as its tag tells. If threads contend for a field of it, its first thread may be one, and
+     * that is followed from the start in many objects, though not in all of a program that has very many.
+     */
     static long begin(AtomvetObjects.About about, long tag) {
         boolean isTold = (tag & ~OWNER) == OWN;
-        return isTold && !about.isContended() ? tag ^ (OWN ^ SETTLED) : SETTLED;
+        boolean isFollowed = about.isContended() && (about.begun++ < BEGINNERS || about.begun % BEGINNERS_OF == 0);
+        return isTold && !isFollowed ? tag ^ (OWN ^ SETTLED) : SETTLED;
     }
 
     /** Somebody does otherwise, or comes to another thread's own object. What was stored in it meanwhile is everybody's from now on. */
