@@ -89,7 +89,8 @@ final class AtomvetSettled {
         }
         // This may take a while.
         AtomvetHooks.finish(t);
-        int at = (int) (base >>> 4) & CANDIDATES - 1;
+        // Bases of arrays are multiples of large numbers.
+        int at = (int) (base * SPREAD >>> 48) & CANDIDATES - 1;
         if (t.candidates[at] != base) {
             t.candidates[at] = base;
             t.looks[at] = 1;
