@@ -44,8 +44,7 @@ final class AtomvetStatics {
     /** Somebody writes, and says so before and after that is noted: who lets it settle meanwhile may not have seen one of them. */
     static void disturb(long place) {
         if (isSettled(place)) {
-            STATES[number(place)] = FOLLOWED;
-            U.fullFence();
+            change(place, ONLY_READ, FOLLOWED);
         }
     }
 
@@ -55,10 +54,16 @@ final class AtomvetStatics {
     }
 
     /** Nobody has written for long. */
-    static synchronized void settle(long place) {
+    static void settle(long place) {
+        if (number(place) != 0) {
+            change(place, FOLLOWED, ONLY_READ);
+        }
+    }
+
+    private static synchronized void change(long place, byte from, byte to) {
         int number = number(place);
-        if (number != 0 && STATES[number] == FOLLOWED) {
-            STATES[number] = ONLY_READ;
+        if (STATES[number] == from) {
+            STATES[number] = to;
             U.fullFence();
         }
     }
