@@ -230,7 +230,8 @@ pub(crate) fn coverage_status(trace: &str, pass: &Pass) -> Status {
     match pass.tally.nothing_observed() {
         None => Status::Clean,
         Some(nothing) => {
-            say::note(format!("{trace}: nothing was observed: {}; {}", nothing.name(), nothing.help()));
+            let help = nothing.help(&pass.thread_entries);
+            say::note(format!("{trace}: nothing was observed: {}; {help}", nothing.name()));
             Status::NothingObserved
         }
     }

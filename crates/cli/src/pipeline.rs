@@ -125,6 +125,8 @@ pub(crate) struct Pass {
     pub(crate) ignored_accesses: u64,
     /// Why the pass did not reach the end of the trace, if it did not.
     pub(crate) partial: Option<Partial>,
+    /// Functions of a live program that were entered and are no blocks by default, because threads start with them.
+    pub(crate) thread_entries: Vec<String>,
 }
 
 /// Repairs of a lenient reading.
@@ -384,6 +386,7 @@ impl<'a> Reader<'a> {
             ignored_accesses: filter.as_ref().map_or(0, |filter| filter.ignored_accesses),
             used: filter.map(Filter::used).unwrap_or_default(),
             partial: self.partial,
+            thread_entries: Vec::new(),
         }
     }
 }

@@ -328,7 +328,8 @@ pub(crate) fn render(seen: &[Seen], heading: &[String]) -> String {
     text
 }
 
-fn quoted(name: &str) -> String {
+/// A name as TOML has it.
+pub(crate) fn quoted(name: &str) -> String {
     toml::Value::String(name.to_owned()).to_string()
 }
 

@@ -5,6 +5,8 @@
 use atomvet_trace::wellformed::Figures;
 use atomvet_trace::{Event, Op};
 
+use crate::spec::quoted;
+
 /// The figures of one trace, or of its first events.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
@@ -122,14 +124,45 @@ impl Nothing {
         }
     }
 
-    /// What to do about it.
-    pub(crate) fn help(self) -> &'static str {
+    /// What to do about it. `thread_entries` are the functions that were not checked because threads start with them.
+    pub(crate) fn help(self, thread_entries: &[String]) -> String {
         match self {
-            Nothing::NoEvents => "the trace is empty: check that the program was recorded",
+            Nothing::NoEvents => "the trace is empty: check that the program was recorded".to_owned(),
+            Nothing::NoBlock if !thread_entries.is_empty() => format!(
+                "a thread's entry function is not checked by default, and no other function did anything that concerns \
+                 several threads; left out: {}; to check them, put this line into atomvet.toml: {}",
+                listed(thread_entries),
+                atomic_line(thread_entries)
+            ),
             Nothing::NoBlock => {
-                "nothing in the trace is meant to be atomic: mark blocks with begin and end, or list other ones in the specification"
+                "nothing in the trace is meant to be atomic: mark blocks with begin and end, or list \
+                other ones in the specification"
+                    .to_owned()
             }
-            Nothing::OneThread => "nobody could interfere: record a run in which several threads work",
+            Nothing::OneThread => {
+                "nobody could interfere: record a run in which several threads work".to_owned()
+            }
         }
+    }
+}
+
+/// How many names a message lists.
+const LISTED: usize = 20;
+
+fn listed(names: &[String]) -> String {
+    let mut list = names.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if names.len() > LISTED {
+        list.push_str(&format!(" and {} more", names.len() - LISTED));
+    }
+    list
+}
+
+/// The line of a specification that makes blocks of these functions. Beyond what a line can hold, of all.
+fn atomic_line(names: &[String]) -> String {
+    match names.len() {
+        0..=LISTED => {
+            format!("atomic = [{}]", names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", "))
+        }
+        _ => "atomic = [\"*\"]".to_owned(),
     }
 }

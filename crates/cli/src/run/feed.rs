@@ -78,6 +78,8 @@ pub(crate) struct Summary {
     pub(crate) repairs: u64,
     /// Files of the user's that call no hooks.
     pub(crate) not_instrumented: Vec<String>,
+    /// Functions that were entered and are no blocks by default, because threads start with them, by name.
+    pub(crate) thread_entries: Vec<String>,
     /// Why a JVM's agent could not begin.
     pub(crate) failure: Option<String>,
     /// The program went on when we stopped listening.
@@ -221,6 +223,7 @@ impl Feed {
             unknown_joins: header.unknown_joins.load(Ordering::Relaxed),
             repairs: self.wellformed.repairs,
             not_instrumented: self.translator.symbols.not_instrumented(),
+            thread_entries: self.translator.thread_entries(),
             failure: self.translator.symbols.failure(),
             cut_off,
         };

@@ -275,14 +275,18 @@ fn judge(
     let feed =
         Feed::new(&name, ring, translator, write, give_up, sender).map_err(|error| anyhow!("{error}"))?;
     let mut source = Source::running(&name, Box::new(feed), read);
-    let result = examine(&mut source, options);
+    let mut result = examine(&mut source, options);
     let learned = match (&args.refine, &result) {
         (Some(_), Ok(_)) => {
             learn(&mut source, &options.config, options.discipline).map_err(|error| anyhow!("{error}"))?.1
         }
         _ => Vec::new(),
     };
-    Ok(Watched { process, result, summary: summary(&receiver), learned })
+    let summary = summary(&receiver);
+    if let Ok(examined) = &mut result {
+        examined.pass.thread_entries.clone_from(&summary.thread_entries);
+    }
+    Ok(Watched { process, result, summary, learned })
 }
 
 fn summary(receiver: &Receiver<Summary>) -> Summary {

@@ -134,6 +134,7 @@ fn program_entry(process: &Watched, ended: ExitStatus) -> Value {
         "lost_threads": summary.lost_threads,
         "lost_orders": summary.lost_orders,
         "not_instrumented": summary.not_instrumented,
+        "thread_entries": summary.thread_entries,
         "cut_off": summary.cut_off,
     })
 }

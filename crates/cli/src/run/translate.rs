@@ -21,6 +21,7 @@ use atomvet_ring::{Block, INITIALISED, INITIALISES, Kind};
 use atomvet_trace::{
     BarrierId, Event, LockId, Mode, Names, Op, RegionId, SiteId, ThreadId, UpdateKind, VarId,
 };
+use rustc_hash::FxHashSet;
 
 use super::code::{Code, Known, Site};
 use super::locks::{Locks, intern_new};
@@ -52,6 +53,8 @@ pub(crate) struct Translator {
     now: u64,
     /// Kept for its memory.
     found: Vec<VarId>,
+    /// Functions that were entered and are no blocks by default, because threads start with them.
+    thread_entries: FxHashSet<RegionId>,
     /// Figures for the coverage line.
     pub(crate) seen: Seen,
 }
@@ -129,6 +132,7 @@ impl Translator {
             idle_initialisers: 0,
             now: 0,
             found: Vec::new(),
+            thread_entries: FxHashSet::default(),
             seen: Seen::default(),
         }
     }
@@ -167,6 +171,14 @@ impl Translator {
     /// Whether some variables could not be told apart any more: then what was found is not to be relied upon.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.variables.is_exhausted
+    }
+
+    /// The functions that were entered and are no blocks by default, because threads start with them, in the order of their names.
+    pub(crate) fn thread_entries(&self) -> Vec<String> {
+        let names = self.thread_entries.iter().map(|&region| self.names.regions.get(region).to_owned());
+        let mut names: Vec<String> = names.collect();
+        names.sort_unstable();
+        names
     }
 
     #[inline]
@@ -220,6 +232,9 @@ impl Translator {
             // where it is called.
             Known::Function(region, site, meant) => {
                 let is_entry = record.thread != 0 && is_outermost && !self.is_called_by_user(record);
+                if is_entry && meant == Meant::Unsaid {
+                    self.thread_entries.insert(region);
+                }
                 (region, site, meant, !is_entry, true)
             }
         };

@@ -18,6 +18,7 @@
 //! environment variable ATOMVET_TEST_RUNS says how often each is run [default: once].
 
 mod surroundings;
+mod thread_entries;
 mod thread_sanitizer;
 
 use std::collections::BTreeSet;

@@ -353,10 +353,14 @@ fn seen(program: &Value) -> String {
             parts.push(format!("{} {what}", grouped(figure(name))));
         }
     }
-    let unseen = program.get("not_instrumented").and_then(Value::as_array);
-    let unseen: Vec<String> = unseen.into_iter().flatten().filter_map(Value::as_str).map(short).collect();
-    if !unseen.is_empty() {
-        parts.push(format!("not instrumented: {}", unseen.join(" ")));
+    for (name, what) in
+        [("not_instrumented", "not instrumented"), ("thread_entries", "not checked, as threads start there")]
+    {
+        let listed = program.get(name).and_then(Value::as_array);
+        let listed: Vec<String> = listed.into_iter().flatten().filter_map(Value::as_str).map(short).collect();
+        if !listed.is_empty() {
+            parts.push(format!("{what}: {}", listed.join(" ")));
+        }
     }
     if program.get("cut_off").and_then(Value::as_bool) == Some(true) {
         parts.push("it still runs: judged up to here".to_owned());
