@@ -28,5 +28,6 @@ mod names;
 mod natives;
 mod options;
 mod plan;
+mod roles;
 mod under_way;
 mod vm;

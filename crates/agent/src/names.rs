@@ -5,7 +5,8 @@
 //! |---|---|
 //! | `f FILE` | the source file of the lines that follow |
 //! | `s SITE LINE` | a place in it |
-//! | `b SITE LINE NAME` | a block |
+//! | `b SITE LINE ROLE NAME` | a method, or a synchronized statement, and when it is a block: see `roles.rs` |
+//! | `o NAME` | a method that is atomic by itself, since it makes one access at most, and is never announced |
 //! | `c CLASS PARENT NAME` | a class; parent 0 is none |
 //! | `a CLASS SHIFT NAME` | a class of arrays, whose elements are 1 << SHIFT bytes apart |
 //! | `i CLASS DISPLACEMENT NAME` | a field of its objects |

@@ -5,6 +5,7 @@
 //! | `include=PATTERN` | also classes of the JDK that match, in place |
 //! | `only=PATTERN` | of the application's classes, only those that match |
 //! | `exclude=PATTERN` | no class that matches |
+//! | `blocks=papers` | the papers' rule of what is a block: see `roles.rs` |
 //! | `elements=N` | of every array, only the first N elements |
 //! | `empty` | hooks that do nothing, to measure what they cost |
 //! | `verbose` | says on standard error what was rewritten |
@@ -12,12 +13,16 @@
 //! A pattern is a class, `java.util.Vector`, or ends in a star, `java.util.*`, which stands for any text. Options may be
 //! repeated.
 
+use crate::roles::Rule;
+
 /// See the head of this file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
     include: Vec<Vec<u8>>,
     only: Vec<Vec<u8>>,
     exclude: Vec<Vec<u8>>,
+    /// What is a block.
+    pub(crate) blocks: Rule,
     /// How many elements of an array are watched.
     pub(crate) elements: Option<u32>,
     /// Hooks do nothing.
@@ -40,6 +45,12 @@ impl Options {
                 "include" => options.include.push(pattern()?),
                 "only" => options.only.push(pattern()?),
                 "exclude" => options.exclude.push(pattern()?),
+                "blocks" => {
+                    options.blocks = match value {
+                        "papers" => Rule::Papers,
+                        _ => return Err(format!("option blocks knows papers, not {value:?}")),
+                    }
+                }
                 "elements" => {
                     let number = value.parse();
                     options.elements =
@@ -49,7 +60,7 @@ impl Options {
                 "verbose" => options.verbose = true,
                 _ => {
                     return Err(format!(
-                        "unknown option {name:?}; there are include, only, exclude, elements, empty and verbose"
+                        "unknown option {name:?}; there are include, only, exclude, blocks, elements, empty and verbose"
                     ));
                 }
             }
@@ -103,6 +114,7 @@ mod tests {
     fn mistakes_are_told() {
         assert!(Options::parse("includes=a").unwrap_err().contains("unknown option \"includes\""));
         assert!(Options::parse("elements=many").unwrap_err().contains("needs a number"));
+        assert!(Options::parse("blocks=some").unwrap_err().contains("knows papers"));
         assert!(Options::parse("include").unwrap_err().contains("needs a pattern"));
     }
 }

@@ -1,9 +1,6 @@
 //! Which classes and methods get which hooks, and what every site is.
 //!
-//! What is a block follows the papers: every method that is not private, private ones if they are synchronized, and
-//! synchronized blocks in the others. Not `main`, not what threads are made for (`run`, `call`), not class
-//! initialisers, and nothing that the compiler made up; nor what is atomic by itself, methods with one access and nothing
-//! else in them (see `effects.rs`). Annotations called `Atomic` and `NotAtomic` say otherwise.
+//! Which methods are blocks: `roles.rs`.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
@@ -14,6 +11,7 @@ use atomvet_jvm::{ClassShape, Effect, FieldKind, MemberRef, Method, Plan, Site, 
 use crate::calls::{self, Call};
 use crate::facts::{Annotation, Facts};
 use crate::jni::{self, Env, Object};
+use crate::roles::{self, Role};
 use crate::{effects, juc, names, natives, vm};
 
 /// What is done with a class.
@@ -174,11 +172,12 @@ pub(crate) struct ClassPlan {
     lines: String,
     /// The fields of this class's sites, by class, name and descriptor.
     fields: HashMap<[Vec<u8>; 3], u32>,
-    /// Whether the method at hand is a block, and a class initialiser.
-    in_block: bool,
+    /// The role of the method at hand; nothing if it has no hooks where it begins and ends.
+    role: Option<Role>,
+    /// What an annotation says about it.
+    annotation: Option<Annotation>,
+    /// Whether it is a class initialiser.
     in_initialiser: bool,
-    /// Whether it is annotated as not atomic.
-    is_excepted: bool,
     numbered: Numbered,
     facts: Facts,
 }
@@ -200,9 +199,9 @@ impl ClassPlan {
             loader,
             lines,
             fields,
-            in_block: false,
+            role: None,
+            annotation: None,
             in_initialiser: false,
-            is_excepted: false,
             numbered,
             facts,
         }
@@ -246,28 +245,22 @@ fn new_site(field: u32) -> u32 {
     })
 }
 
-const ACC_PRIVATE: u16 = 0x0002;
 const ACC_SYNCHRONIZED: u16 = 0x0020;
-const ACC_SYNTHETIC: u16 = 0x1000;
 
-/// Whether the papers count executions of a method as blocks.
-fn is_block(method: &Method<'_>) -> bool {
-    let is_own = method.access & ACC_PRIVATE == 0 || method.access & ACC_SYNCHRONIZED != 0;
-    let is_entry = match method.name {
-        b"main" | b"<clinit>" => true,
-        b"run" => method.descriptor == b"()V",
-        b"call" => method.descriptor.starts_with(b"()"),
-        _ => false,
-    };
-    // One access alone is atomic, whatever others do; most methods that only get or set a field are like that, and
-    // constructors that only set final ones.
-    is_own && !is_entry && !method.is_simple && method.access & ACC_SYNTHETIC == 0
+/// A method as the report calls it.
+fn method_name(method: &Method<'_>) -> String {
+    format!("{}.{}", names::class_name(method.class), names::text(method.name))
 }
+
+/// Words of the sites of synchronized statements: they are blocks always, or if the method around them is the outermost
+/// of its thread.
+const STATEMENT: i64 = 2;
+const STATEMENT_IF_OUTERMOST: i64 = 3;
 
 impl Plan for ClassPlan {
     fn method(&mut self, method: &Method<'_>) -> Wanted {
         self.in_initialiser = method.name == b"<clinit>";
-        self.in_block = false;
+        self.role = None;
         if self.treatment == Treatment::Calls {
             let call = calls::meaning(method.class, method.name, method.descriptor).is_some();
             return Wanted { call, ..Wanted::default() };
@@ -278,14 +271,12 @@ impl Plan for ClassPlan {
             let number = call && juc::is_numbered(method.class);
             return Wanted { call, argument: call, number, monitors: call && monitors, ..Wanted::default() };
         }
-        self.is_excepted =
-            self.facts.annotation(method.name, method.descriptor) == Some(Annotation::NotAtomic);
-        self.in_block = match self.facts.annotation(method.name, method.descriptor) {
-            Some(Annotation::Atomic) => method.name != b"<clinit>",
-            Some(Annotation::NotAtomic) => false,
-            None => is_block(method),
-        };
-        Wanted { block: self.in_block, call: self.in_initialiser, argument: false, ..Wanted::ALL }
+        self.annotation = self.facts.annotation(method.name, method.descriptor);
+        self.role = roles::role(method, self.annotation, vm::options().blocks);
+        if self.role.is_none() && method.is_simple {
+            self.lines += &format!("o {}\n", method_name(method));
+        }
+        Wanted { block: self.role.is_some(), call: self.in_initialiser, argument: false, ..Wanted::ALL }
     }
 
     fn effect(&self, method: &MemberRef<'_>) -> Effect {
@@ -337,11 +328,16 @@ impl Plan for ClassPlan {
         };
         let number = new_site(field);
         let line = site.line.unwrap_or(0);
-        let method = || format!("{}.{}", names::class_name(site.method.class), names::text(site.method.name));
+        let method = || method_name(site.method);
+        let statement = || method() + " synchronized";
         let (word, block) = match site.what {
             _ if of_library.is_some() => (of_library.unwrap_or(0), None),
-            What::Block => (0, Some(method())),
-            What::Acquire if !self.in_block && !self.is_excepted => (2, Some(method() + " synchronized")),
+            What::Block => (0, self.role.map(|role| (role, method()))),
+            What::Acquire if self.annotation != Some(Annotation::NotAtomic) => match self.role {
+                Some(Role::Block) => (0, None),
+                Some(Role::UnlessEntry) => (STATEMENT_IF_OUTERMOST, Some((Role::Statement, statement()))),
+                _ => (STATEMENT, Some((Role::Statement, statement()))),
+            },
             What::Call if self.in_initialiser => (Call::Initialise.number(), None),
             What::Call => {
                 let call = calls::meaning(site.method.class, site.method.name, site.method.descriptor);
@@ -356,7 +352,7 @@ impl Plan for ClassPlan {
         }
         // A text in memory can be written.
         let _ = match block {
-            Some(name) => writeln!(self.lines, "b {number} {line} {name}"),
+            Some((role, name)) => writeln!(self.lines, "b {number} {line} {} {name}", role.word()),
             None => writeln!(self.lines, "s {number} {line}"),
         };
         Some(number)

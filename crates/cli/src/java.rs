@@ -24,8 +24,17 @@ use crate::run::library::Library;
 /// The oldest JVM that the agent is made for.
 const OLDEST: u32 = 17;
 
+/// Which methods of a JVM's program are blocks where nothing else is said.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Blocks {
+    /// Every method of the application's classes, but for the entry of a thread
+    All,
+    /// As in the papers: methods that are not private, or that are synchronized; not run and call
+    Papers,
+}
+
 /// Options of `java`, and of `run` for JVMs.
-#[derive(clap::Args, Debug, Default)]
+#[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct Options {
     /// Watch the classes of the JDK that this names as well, or of a library that is excluded: java.util.Vector,
     /// java.util.*
@@ -34,6 +43,10 @@ pub(crate) struct Options {
     /// Leave these classes alone: org.junit.*
     #[arg(long, value_name = "CLASS", value_delimiter = ',', help_heading = "Java")]
     pub(crate) exclude: Vec<String>,
+    /// Which methods should be atomic where no specification says so: all of the application's, but for the entry of a
+    /// thread, or, as in the papers, those that are not private [default: all]
+    #[arg(long, value_name = "WHICH", hide_possible_values = true, help_heading = "Java")]
+    pub(crate) blocks: Option<Blocks>,
     /// Of every array, watch only the first N elements [default: all]
     #[arg(long, value_name = "N", help_heading = "Java")]
     pub(crate) elements: Option<u32>,
@@ -95,6 +108,10 @@ fn agent_options(options: &Options, library: &Library) -> anyhow::Result<Vec<OsS
             agent.push(format!("{separator}{key}={pattern}"));
             separator = ",";
         }
+    }
+    if options.blocks == Some(Blocks::Papers) {
+        agent.push(format!("{separator}blocks=papers"));
+        separator = ",";
     }
     if let Some(most) = options.elements {
         agent.push(format!("{separator}elements={most}"));

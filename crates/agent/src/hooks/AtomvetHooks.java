@@ -1001,13 +1001,18 @@ public final class AtomvetHooks {
         t.setKnown(depth);
     }
 
-    // Monitors. Unless the word of a site is 0, a block begins with the monitor.
+    // Monitors. A block begins with the monitor if the word of its site is STATEMENT, or the other one and the method is the
+    // outermost one of the thread.
+
+    private static final long STATEMENT = 2;
+    private static final long STATEMENT_IF_OUTERMOST = 3;
 
     @DontInline
     public static void acquired(Object o, int site) {
         T t = t();
         if (t != null && o != null) {
-            boolean block = site(site) != 0;
+            long word = site(site);
+            boolean block = word == STATEMENT || word == STATEMENT_IF_OUTERMOST && t.depth() == 1;
             if (block) {
                 enter(t.cell, site);
             }

@@ -21,6 +21,7 @@ use self::parse::{File, position};
 use crate::aside::Known;
 use crate::baseline::Baseline;
 use crate::idioms::Named;
+use crate::java::Blocks;
 use crate::say;
 use crate::spec::{Lists, Spec};
 
@@ -82,6 +83,8 @@ pub(crate) struct Configuration {
     pub(crate) strict_atomics: Option<bool>,
     /// `--max-findings`.
     pub(crate) max_findings: Option<usize>,
+    /// `--blocks`.
+    pub(crate) blocks: Option<Blocks>,
     /// Idioms that are switched on.
     pub(crate) idioms: Vec<Idiom>,
     /// Findings that do not count.
@@ -183,6 +186,7 @@ impl Configuration {
         self.strict_waits = options.strict_waits.or(self.strict_waits);
         self.strict_atomics = options.strict_atomics.or(self.strict_atomics);
         self.max_findings = options.max_findings.or(self.max_findings);
+        self.blocks = options.blocks.or(self.blocks);
         for (Named(idiom), on) in idioms {
             self.switch(idiom, on);
         }

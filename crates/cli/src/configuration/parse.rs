@@ -8,12 +8,14 @@ use std::ops::Range;
 
 use atomvet_report::Format;
 use atomvet_report::visible::visible_within;
+use clap::ValueEnum;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::suppress::Suppress;
 use crate::algorithms;
 use crate::idioms::Named;
+use crate::java::Blocks;
 use crate::report::format_named;
 use crate::spec::Lists;
 use crate::suggest::did_you_mean;
@@ -50,6 +52,8 @@ pub(crate) struct Options {
     pub(crate) strict_atomics: Option<bool>,
     /// `--max-findings`.
     pub(crate) max_findings: Option<usize>,
+    /// `--blocks`.
+    pub(crate) blocks: Option<Blocks>,
 }
 
 const KEYS: &[&str] =
@@ -63,6 +67,7 @@ const OPTIONS: &[&str] = &[
     "strict-waits",
     "strict-atomics",
     "max-findings",
+    "blocks",
 ];
 const SUPPRESS: &[&str] = &["block", "variable", "file", "fingerprint", "reason"];
 
@@ -136,6 +141,11 @@ impl Source<'_> {
                 "strict-waits" => options.strict_waits = Some(self.boolean(key, value)?),
                 "strict-atomics" => options.strict_atomics = Some(self.boolean(key, value)?),
                 "max-findings" => options.max_findings = Some(self.number(key, value)?),
+                "blocks" => {
+                    let blocks = Blocks::from_str(&self.string(key, value)?, false);
+                    options.blocks =
+                        Some(blocks.map_err(|_| self.expected(key, value, "\"all\" or \"papers\""))?);
+                }
                 _ => return Err(self.unknown("option", key, OPTIONS)),
             }
         }

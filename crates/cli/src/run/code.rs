@@ -10,6 +10,7 @@ use atomvet_ring::{Block, LOW};
 use atomvet_trace::{Names, RegionId, SiteId};
 use rustc_hash::FxHashMap;
 
+use super::jvm::Role;
 use super::ring::{Record, flavour};
 use super::symbols::{Meaning, Owner, is_outlined};
 use crate::spec::{self, Meant, Spec};
@@ -42,8 +43,8 @@ pub(crate) enum Known {
     Main(RegionId, SiteId, Meant),
     /// A function of the user's.
     Function(RegionId, SiteId, Meant),
-    /// A block of a JVM's, which the agent has chosen.
-    Method(RegionId, SiteId, Meant),
+    /// A method of a JVM's, or a synchronized statement.
+    Method(RegionId, SiteId, Meant, Role),
     /// A label, whose place is the annotation's.
     Label(RegionId),
 }
@@ -125,7 +126,7 @@ impl Code {
                 let site = names.sites.intern(&function.site);
                 let meant = self.meant(region, site, Some(&function.library), names);
                 if symbols.jvm().is_some() {
-                    Known::Method(region, site, meant)
+                    Known::Method(region, site, meant, function.role)
                 } else if function.name == "main" {
                     Known::Main(region, site, meant)
                 } else {
@@ -151,6 +152,16 @@ impl Code {
                 spec.meant(&spec::Known { name, site, library })
             }
             _ => Meant::Unsaid,
+        }
+    }
+
+    /// Tells the specification of methods that it may name and that are never announced, since nothing can be wrong with
+    /// them: they are not among those that were never entered.
+    pub(crate) fn simple_methods(&self, methods: &[String]) {
+        if let Some(spec) = &self.spec {
+            for name in methods {
+                spec.meant(&spec::Known { name, site: "", library: None });
+            }
         }
     }
 

@@ -213,6 +213,7 @@ impl Feed {
             copy.finish().map_err(|error| copy_error(&self.name, &error))?;
         }
         self.ring.close();
+        self.translator.finish();
         let header = self.ring.header();
         let summary = Summary {
             seen: self.translator.seen,

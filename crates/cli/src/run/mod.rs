@@ -138,7 +138,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let library = Library::unpack()?;
     let rings = Directory::new()?;
     interrupt::put_off();
-    let mut child = start(args, &library, rings.path())?;
+    let java = java::Options { blocks: args.java.blocks.or(configuration.blocks), ..args.java.clone() };
+    let mut child = start(args, &java, &library, rings.path())?;
     footprint::shrink();
     let options = Options {
         algorithms,
@@ -158,12 +159,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     report::report(args, &watched, ended, told, renderings)
 }
 
-fn start(args: &Args, library: &Library, rings: &Path) -> anyhow::Result<Child> {
+fn start(args: &Args, java: &java::Options, library: &Library, rings: &Path) -> anyhow::Result<Child> {
     let [name, arguments @ ..] = &args.program[..] else { bail!("no program to run") };
     let mut command = if java::is_launcher(name) {
-        java::command(name, arguments, &args.java, library)?
+        java::command(name, arguments, java, library)?
     } else {
-        native(name, arguments, &args.java, library)?
+        native(name, arguments, java, library)?
     };
     command.env(atomvet_ring::DIRECTORY, rings);
     if args.record_all {

@@ -11,7 +11,7 @@ use addr2line::Loader;
 use memmap2::Mmap;
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 
-use super::jvm::Names;
+use super::jvm::{Names, Role};
 
 /// The environment variable with directories of debug information, with colons between, as debuggers know them.
 const DEBUG_PATH: &str = "ATOMVET_DEBUG_PATH";
@@ -212,6 +212,8 @@ pub(crate) struct Function {
     pub(crate) owner: Owner,
     /// The file of the program or library that it is in; empty if that is not known.
     pub(crate) library: String,
+    /// When a method of a JVM's is a block.
+    pub(crate) role: Role,
 }
 
 /// Whose code a function is.
@@ -399,7 +401,7 @@ impl Symbols {
     fn function(&mut self, address: u64) -> Function {
         let Some((module, address)) = self.locate(address) else {
             let name = format!("?+{address:#x}");
-            return Function { site: name.clone(), name, owner: Owner::User, library: String::new() };
+            return Function { site: name.clone(), name, owner: Owner::User, ..Function::default() };
         };
         let module = &self.modules[module];
         let mut name = None;
@@ -439,7 +441,7 @@ impl Symbols {
         let offset = module.offset(address);
         let site = site.unwrap_or_else(|| offset.clone());
         let library = module.path.to_string_lossy().into_owned();
-        Function { name: name.unwrap_or(offset), site, owner, library }
+        Function { name: name.unwrap_or(offset), site, owner, library, ..Function::default() }
     }
 
     /// The global variable at an address, with what is added to its start.

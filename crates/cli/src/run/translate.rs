@@ -24,6 +24,7 @@ use atomvet_trace::{
 use rustc_hash::FxHashSet;
 
 use super::code::{Code, Known, Site};
+use super::jvm::Role;
 use super::locks::{Locks, intern_new};
 use super::marks::{Before, Marks, Room};
 use super::ring::{Record, flavour};
@@ -168,6 +169,13 @@ impl Translator {
         }
     }
 
+    /// There are no more records.
+    pub(crate) fn finish(&mut self) {
+        if let Some(names) = self.symbols.jvm() {
+            self.code.simple_methods(names.simple_methods());
+        }
+    }
+
     /// Whether some variables could not be told apart any more: then what was found is not to be relied upon.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.variables.is_exhausted
@@ -227,7 +235,16 @@ impl Translator {
                 (region, site, self.code.meant(region, site, None, &self.names), true, false)
             }
             Known::Main(region, site, meant) => (region, site, meant, false, true),
-            Known::Method(region, site, meant) => (region, site, meant, true, false),
+            Known::Method(region, site, meant, role) => {
+                let around = self.threads[record.thread as usize].open.last();
+                let counts = match role {
+                    Role::Block => true,
+                    Role::UnlessEntry => record.depth() > 0,
+                    Role::NoBlock => false,
+                    Role::Statement => around.is_some_and(|method| method.block.is_none()),
+                };
+                (region, site, meant, counts, false)
+            }
             // The first function of the user's in a thread is what the thread was made for, unless that is inlined
             // where it is called.
             Known::Function(region, site, meant) => {

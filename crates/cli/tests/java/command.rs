@@ -72,3 +72,51 @@ fn jvms_that_others_start_are_watched() {
     assert!(text.contains("BankBad$Account.deposit"), "{text}");
     assert!(text.contains("-Duser.of=options -agentpath:"), "{text}");
 }
+
+/// Runs a program under a configuration, and gives the status and what is said.
+fn says_under(configuration: &str, options: &[&str], program: &str) -> (Option<i32>, String) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("atomvet.toml");
+    std::fs::write(&file, configuration).expect("a file");
+    let mut command = atomvet();
+    command.args(["java", "--config"]).arg(&file).args(options);
+    command.arg("-cp").arg(classes()).arg(program);
+    let output = run(&mut command);
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn a_specification_names_any_method() {
+    for (block, program) in [
+        ("PrivateMethodBad.deposit", "PrivateMethodBad"),
+        ("CalledTasksBad.lambda$addLooking$0", "CalledTasksBad"),
+        // The entry of a thread, which is no block otherwise.
+        ("CalledTasksBad$Worker.run", "CalledTasksBad"),
+        ("CalledTasksBad.lambda$main$1", "CalledTasksBad"),
+    ] {
+        let (status, text) = says_under(&format!("atomic = [\"{block}\"]"), &[], program);
+        assert_eq!(status, Some(1), "{text}");
+        assert!(text.contains(&format!("1. {block} is not atomic")), "{text}");
+        assert!(text.contains("summary: 1 finding\n"), "{text}");
+        assert!(!text.contains("never entered"), "{text}");
+    }
+    let specification =
+        "atomic = [\"PrivateMethodBad.deposit\", \"Settings.<init>\", \"InitialisesAnotherBad$Plugin.load\"]";
+    let (_, text) = says_under(specification, &[], "InitialisesAnotherBad");
+    // What makes no access at all is not announced; it is not among what was never entered.
+    let never = text.lines().find(|line| line.contains("never entered")).unwrap_or_default();
+    assert!(never.ends_with(": PrivateMethodBad.deposit, Settings.<init>"), "{text}");
+}
+
+#[test]
+fn the_papers_rule_can_be_configured() {
+    let papers = "[options]\nblocks = \"papers\"\n";
+    let (status, text) = says_under(papers, &[], "PrivateMethodBad");
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.contains("nothing found"), "{text}");
+    let (status, text) = says_under(papers, &["--blocks", "all"], "PrivateMethodBad");
+    assert_eq!(status, Some(1), "{text}");
+    let (status, text) = says_under("[options]\nblocks = \"some\"\n", &[], "PrivateMethodBad");
+    assert_eq!(status, Some(2), "{text}");
+    assert!(text.contains("`blocks` expects \"all\" or \"papers\""), "{text}");
+}

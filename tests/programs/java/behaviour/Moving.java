@@ -56,16 +56,15 @@ public class Moving {
         }
     }
 
-    private static void work(Object lock) {
-        for (int i = 0; i < 20_000; i++) {
-            exchange(lock);
-        }
-    }
-
     public static void main(String[] arguments) throws InterruptedException {
         Object lock = new Object();
         if (arguments.length > 0) {
-            Thread[] workers = {new Thread(() -> work(lock)), new Thread(() -> work(lock))};
+            Runnable work = () -> {
+                for (int i = 0; i < 20_000; i++) {
+                    exchange(lock);
+                }
+            };
+            Thread[] workers = {new Thread(work), new Thread(work)};
             for (Thread worker : workers) {
                 worker.start();
             }

@@ -27,8 +27,10 @@ pub(crate) struct Names {
     sources: Vec<String>,
     /// Per site, source file and line.
     sites: FxHashMap<u32, (u32, u32)>,
-    /// Per site of a block, its name.
-    blocks: FxHashMap<u32, String>,
+    /// Per site of a method or a synchronized statement, its role and its name.
+    blocks: FxHashMap<u32, (Role, String)>,
+    /// Methods that make one access at most.
+    simple: Vec<String>,
     classes: FxHashMap<u32, Class>,
     /// By displacement, the fields of a class's objects and its static ones.
     fields: FxHashMap<(u32, u64), String>,
@@ -39,6 +41,32 @@ pub(crate) struct Names {
     left_alone: Vec<String>,
     /// Why the agent could not begin.
     failure: Option<String>,
+}
+
+/// When an execution of a method is a block, unless a specification says something else: see `crates/agent/src/roles.rs`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Role {
+    /// Always.
+    #[default]
+    Block,
+    /// Unless it is the outermost one in its thread.
+    UnlessEntry,
+    /// Never.
+    NoBlock,
+    /// Of a synchronized statement: if the method around it is none.
+    Statement,
+}
+
+impl Role {
+    fn named(word: &str) -> Option<Role> {
+        match word {
+            "block" => Some(Role::Block),
+            "method" => Some(Role::UnlessEntry),
+            "none" => Some(Role::NoBlock),
+            "statement" => Some(Role::Statement),
+            _ => None,
+        }
+    }
 }
 
 struct Class {
@@ -64,6 +92,7 @@ impl Names {
             sources: vec!["?".to_owned()],
             sites: FxHashMap::default(),
             blocks: FxHashMap::default(),
+            simple: Vec::new(),
             classes: FxHashMap::default(),
             fields: FxHashMap::default(),
             statics: FxHashMap::default(),
@@ -108,9 +137,10 @@ impl Names {
                 self.sites.insert(site.parse().ok()?, (self.source, line.parse().ok()?));
             }
             "b" => {
-                let (site, line, name) = three()?;
+                let (site, line, rest) = three()?;
+                let (role, name) = rest.split_once(' ')?;
                 self.sites.insert(site, (self.source, line.parse().ok()?));
-                self.blocks.insert(site, name);
+                self.blocks.insert(site, (Role::named(role)?, name.to_owned()));
             }
             "c" => {
                 let (class, parent, name) = three()?;
@@ -131,6 +161,7 @@ impl Names {
                 let (thread, name) = two()?;
                 self.threads.insert(thread.parse().ok()?, name.to_owned());
             }
+            "o" => self.simple.push(rest.to_owned()),
             "x" => self.left_alone.push(rest.to_owned()),
             "e" => self.failure = Some(rest.to_owned()),
             _ => {}
@@ -157,8 +188,9 @@ impl Names {
     /// A block, by its site.
     pub(crate) fn block(&mut self, site: u64) -> Function {
         let at = self.site(site as u32);
-        let name = self.blocks.get(&(site as u32)).cloned().unwrap_or_else(|| at.clone());
-        Function { name, site: at, owner: Owner::User, library: String::new() }
+        let known = self.blocks.get(&(site as u32)).cloned();
+        let (role, name) = known.unwrap_or_else(|| (Role::default(), at.clone()));
+        Function { name, site: at, owner: Owner::User, library: String::new(), role }
     }
 
     /// A thread as the program calls it.
@@ -238,6 +270,12 @@ impl Names {
         None
     }
 
+    /// Methods that make one access at most, and are never announced.
+    pub(crate) fn simple_methods(&mut self) -> &[String] {
+        self.read_on();
+        &self.simple
+    }
+
     /// Why the agent could not begin, if that is so.
     pub(crate) fn failure(&mut self) -> Option<String> {
         self.read_on();
@@ -289,11 +327,13 @@ mod tests {
 
     #[test]
     fn sites_and_blocks_have_lines() {
-        let mut names =
-            names("f com/acme/Bank.java\ns 1 42\nb 2 40 com.acme.Bank.pay\ns 3 0\nnonsense\nb x y z\n");
+        let mut names = names(
+            "f com/acme/Bank.java\ns 1 42\nb 2 40 method com.acme.Bank.pay\ns 3 0\nnonsense\nb x y z\n",
+        );
         assert_eq!(names.place(1).site, "com/acme/Bank.java:42");
         let block = names.block(2);
         assert_eq!((&*block.name, &*block.site), ("com.acme.Bank.pay", "com/acme/Bank.java:40"));
+        assert_eq!(block.role, Role::UnlessEntry);
         assert_eq!(names.place(3).site, "com/acme/Bank.java");
         assert_eq!(names.place(9).site, "site 9");
     }
