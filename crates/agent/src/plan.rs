@@ -343,8 +343,13 @@ impl Plan for ClassPlan {
                 let call = calls::meaning(site.method.class, site.method.name, site.method.descriptor);
                 (call.map_or(-1, Call::number), None)
             }
-            // What a class initialiser writes is seen by others only when it is done.
-            What::Write(field) if self.in_initialiser && field.kind == FieldKind::Static => (-1, None),
+            // What a class initialiser writes to its own class's fields is seen by others only when it is done. Nothing
+            // is known of the flags of fields that another class declares.
+            What::Write(field)
+                if self.in_initialiser && field.kind == FieldKind::Static && field.flags.is_some() =>
+            {
+                (-1, None)
+            }
             _ => (0, None),
         };
         if number as usize >= natives::MOST_SITES || word != 0 && !natives::set_site(number, word) {
