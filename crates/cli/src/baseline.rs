@@ -18,6 +18,7 @@ use atomvet_report::digest::Digest;
 use atomvet_report::model::{self, Checker, Entry, Report};
 
 use crate::aside::Rules;
+use crate::budget::Explaining;
 use crate::check::{Understanding, judge};
 use crate::configuration::{Configuration, Given};
 use crate::examine::{Instances, Options, Serial, Verify, Wanted, examine};
@@ -180,6 +181,7 @@ fn checked(
         verify: Verify::No,
         serial_order: Serial::No,
         predicting: Predicting::default(),
+        explaining: Explaining::AsUsual,
         aside: Rules { known: Some(&configuration.known), idioms: &configuration.idioms },
     };
     let (entries, status) = traces::each(&paths, Again::Yes, |source| {

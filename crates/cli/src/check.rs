@@ -8,6 +8,7 @@ use atomvet_report::model::{self, Report};
 use atomvet_trace::wellformed::Discipline;
 
 use crate::aside::{Count, Rules};
+use crate::budget::{self, Explaining};
 use crate::configuration::{Configuration, Given, Since};
 use crate::examine::{Examined, Instances, Options, Serial, Verify, Wanted, examine};
 use crate::grid::grouped;
@@ -125,6 +126,9 @@ pub(crate) struct Args {
     serial_order: bool,
     #[command(flatten)]
     destination: Destination,
+    /// Seconds for explaining the findings; the others are reported without a reason [default: 10 and twice the time of the check]
+    #[arg(long, value_name = "N", value_parser = budget::seconds, help_heading = "What is shown")]
+    explain_seconds: Option<f64>,
 }
 
 /// Runs it.
@@ -152,6 +156,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         verify: if args.verify { Verify::Yes } else { Verify::No },
         serial_order: if args.serial_order { Serial::Yes } else { Serial::No },
         predicting: Predicting { steps: args.budget * 1_000_000, schedules: args.schedules.clone() },
+        explaining: Explaining::from_option(args.explain_seconds),
         aside: Rules { known: Some(&configuration.known), idioms: &configuration.idioms },
     };
     let mut count = Count::default();
@@ -219,7 +224,7 @@ pub(crate) fn coverage_status(trace: &str, pass: &Pass) -> Status {
     if let Some(partial) = &pass.partial {
         let judged = match partial {
             Partial::Interrupted => format!("; only the first {} events are judged", pass.tally.events),
-            Partial::Unexplained | Partial::CutOff(_) => String::new(),
+            Partial::Unexplained(_) | Partial::CutOff(_) => String::new(),
         };
         say::note(format!("{trace}: partial: {}{judged}", partial.reason()));
         // Lenient reading asked for as much of a cut-off input as there is; an interruption did not.

@@ -14,6 +14,7 @@ use atomvet_trace::EventId;
 use serde::Serialize;
 
 use crate::aside::Rules;
+use crate::budget::Explaining;
 use crate::check::{Understanding, judge};
 use crate::examine::{Examined, Instances, Options, Serial, Verdict, Verify, Wanted, examine};
 use crate::grid::{Align, bytes, grid, grouped, plural, seconds};
@@ -77,6 +78,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         verify: Verify::No,
         serial_order: Serial::No,
         predicting: Predicting::default(),
+        explaining: Explaining::AsUsual,
         aside: Rules::default(),
     };
     let (entries, status) = traces::each(&args.traces, Again::No, |source| {

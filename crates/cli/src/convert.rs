@@ -9,10 +9,10 @@ use clap::ValueEnum;
 
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::say;
 use crate::spool::{Again, Source};
 use crate::status::Status;
 use crate::writer::Writer;
-use crate::{interrupt, say};
 
 /// Options of `convert`.
 #[derive(clap::Args, Debug)]
@@ -81,9 +81,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
                 break;
             }
             Err(error) => return Err(error.into()),
-        }
-        if interrupt::requested() {
-            bail!("interrupted; the trace is not whole");
         }
         if let Some(discipline) = &mut discipline {
             // The check marks re-entrant locking in place; what is written is what was read.

@@ -21,6 +21,7 @@ use atomvet_trace::{Error, Event, EventId, LockId, Names, Op, SiteId};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::aside::{Aside, Rules};
+use crate::budget::Explaining;
 use crate::meter::Meter;
 use crate::pipeline::{self, Pass, Reading, Told, Until};
 use crate::predicted::{self, Foreseen, Predicting};
@@ -49,6 +50,8 @@ pub(crate) struct Options<'a> {
     pub(crate) serial_order: Serial,
     /// How prediction is done.
     pub(crate) predicting: Predicting,
+    /// How much time there is to explain findings.
+    pub(crate) explaining: Explaining,
     /// Which findings do not count.
     pub(crate) aside: Rules<'a>,
 }
@@ -240,7 +243,8 @@ pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Exam
         verdicts.iter_mut().for_each(|verdict| known.before_witnesses(verdict, &pass.names));
     }
     let benign = idioms::find(source, options, &mut pass, &mut verdicts)?;
-    let scene = why::explain(source, options, &mut pass, &mut verdicts)?;
+    let limit = options.explaining.limit(started.elapsed());
+    let scene = why::explain(source, options, limit, &mut pass, &mut verdicts)?;
     for verdict in &mut verdicts {
         if let Some(known) = options.aside.known {
             known.after_witnesses(verdict, &pass.names);
@@ -251,7 +255,7 @@ pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Exam
             .partition(|violation| violation.aside.is_some());
         verdict.foreseen.set_benign_aside(&benign);
     }
-    predicted::schedules(source, options, &pass, &mut verdicts)?;
+    predicted::schedules(source, options, limit, &pass, &mut verdicts)?;
     let seconds = started.elapsed().as_secs_f64();
     Ok(Examined { trace: source.given.clone(), pass, verdicts, scene, entered, serial_order, seconds })
 }

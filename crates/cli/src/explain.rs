@@ -84,7 +84,8 @@ const WORDS: &[(&str, &str)] = &[
     (
         "partial",
         "The verdict is about a part of the trace only: reading was interrupted, or the input is cut off. Violations\n\
-         that were found are there all the same; that none was found says nothing about the rest.",
+         that were found are there all the same; that none was found says nothing about the rest. Or the verdict is\n\
+         complete, and the time for explaining was spent (--explain-seconds) before every finding had a witness.",
     ),
     (
         "race",

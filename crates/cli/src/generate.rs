@@ -9,7 +9,6 @@ use atomvet_trace::r#gen::{Config, Features, Generator, Kind, Start, Violation};
 use clap::ValueEnum;
 
 use crate::convert::TraceFormat;
-use crate::interrupt;
 use crate::output::Output;
 use crate::status::Status;
 use crate::suggest::did_you_mean;
@@ -155,9 +154,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let mut writer = Writer::new(format, Output::create(Some(&args.output), &[] as &[&Path])?)?;
     let mut block = Vec::new();
     while generator.next_block(&mut block) {
-        if interrupt::requested() {
-            bail!("interrupted; the trace is not whole");
-        }
         if writer.write(generator.names(), &block)?.is_break() {
             return Ok(Status::Clean);
         }

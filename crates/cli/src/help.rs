@@ -58,7 +58,8 @@ Examples:
 
 Every function of your own code should be atomic, but for main and what threads are started with, unless
 a specification or annotations (atomvet.h) say otherwise. The report goes to standard error: standard output is the
-program's. If the program fails by itself and nothing else is wrong, the exit status is 2.
+program's. If the program fails by itself and nothing else is wrong, the exit status is 2. Ctrl-C, `kill` and
+`timeout` end the program, see --grace, and report what was found.
 docs/native.md says what is seen, what is not, and what it costs.";
 
 /// Behind the options of cc and c++.
@@ -82,7 +83,7 @@ Examples:
   zcat trace.gz | atomvet check -
 
 A bad trace among several is reported and the others are still checked.
-Ctrl-C reports what was found so far, marked partial; a second Ctrl-C ends at once.";
+Ctrl-C, `kill` and `timeout` report what was found so far, marked partial, within about a second.";
 
 /// Behind the options of compare.
 pub(crate) const COMPARE: &str = "\

@@ -21,9 +21,10 @@ use atomvet_report::model;
 use atomvet_trace::{Error, Event, EventId, RegionId, SiteId};
 
 use crate::aside::Aside;
+use crate::budget::Budget;
 use crate::examine::{Options, Verdict, Violation};
 use crate::interrupt;
-use crate::pipeline::{self, Interrupted, Pass, Reading, Told, Until};
+use crate::pipeline::{self, Pass, Reading, Told, Until};
 use crate::predicted::{Foreboding, all_judged};
 use crate::spool::Source;
 use crate::suggest::did_you_mean;
@@ -59,7 +60,7 @@ pub(crate) fn find(
     if options.aside.idioms.is_empty() || !found || interrupt::requested() {
         return Ok(Benign::default());
     }
-    let until = Until::Event(EventId(pass.tally.events), Interrupted::Never);
+    let until = Until::Event(EventId(pass.tally.events), Budget::UNLIMITED);
     let mut reading =
         Reading { discipline: options.discipline, spec: options.spec, until, objects: Told::No };
     let mut search = Search::new(options.aside.idioms);

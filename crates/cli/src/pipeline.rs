@@ -21,6 +21,7 @@ use atomvet_trace::objects::Objects;
 use atomvet_trace::wellformed::{Discipline, Repair, Wellformed};
 use atomvet_trace::{Error, ErrorKind, Event, EventId, Format, Names, VarId};
 
+use crate::budget::Budget;
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::spec::{Filter, Spec};
@@ -63,25 +64,18 @@ pub(crate) enum Until {
     /// To the end, or to Ctrl-C.
     #[default]
     End,
-    /// Over the events before this position, which an earlier pass has seen, or to a Ctrl-C that
-    /// comes after that pass (the one that may have ended it does not end this one).
-    Event(EventId, Interrupted),
+    /// Over the events before this position, which an earlier pass has seen, as long as there is time.
+    Event(EventId, Budget),
 }
 
 impl Until {
-    /// Whether Ctrl-C asks for the end of such a pass.
+    /// Whether such a pass has to end now.
     fn interrupted(self) -> bool {
-        !matches!(self, Until::Event(_, Interrupted::Before)) && interrupt::requested()
+        match self {
+            Until::End => interrupt::requested(),
+            Until::Event(_, budget) => budget.is_spent(),
+        }
     }
-}
-
-/// Whether Ctrl-C was pressed before a pass.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Interrupted {
-    /// It was: go on all the same.
-    Before,
-    /// It was not.
-    Never,
 }
 
 /// Some events in the order of the trace.
@@ -141,10 +135,10 @@ pub(crate) struct Repairs {
 /// Why only a part of a trace was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Partial {
-    /// Ctrl-C.
+    /// A signal, or the time was spent.
     Interrupted,
-    /// Ctrl-C after the verdicts were complete: witnesses are missing.
-    Unexplained,
+    /// The verdicts are complete, but witnesses are missing: why.
+    Unexplained(String),
     /// The input is cut off, and lenient reading takes what there is.
     CutOff(String),
 }
@@ -154,7 +148,7 @@ impl Partial {
     pub(crate) fn reason(&self) -> String {
         match self {
             Partial::Interrupted => "interrupted".to_owned(),
-            Partial::Unexplained => "interrupted while the witnesses were looked for".to_owned(),
+            Partial::Unexplained(why) => why.clone(),
             Partial::CutOff(problem) => format!("the input is cut off: {problem}"),
         }
     }

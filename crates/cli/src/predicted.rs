@@ -10,6 +10,7 @@ pub(crate) mod json;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context;
 use atomvet_check::predictive::Effort;
@@ -21,14 +22,16 @@ use atomvet_trace::{Event, EventId, Format, Names, Op};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::aside::Aside;
+use crate::budget::Budget;
 use crate::examine::{Judgement, Options, Verdict, Wanted, site, word};
 use crate::idioms::Benign;
+use crate::interrupt::{self, Overdue};
 use crate::output::Output;
-use crate::pipeline::{self, Interrupted, Pass, Reading, Told, Until};
+use crate::pipeline::{self, Pass, Reading, Told, Until};
 use crate::progress::Work;
+use crate::say;
 use crate::spool::Source;
 use crate::writer::Writer;
-use crate::{interrupt, say};
 
 /// How prediction is done.
 #[derive(Clone, Debug)]
@@ -46,17 +49,14 @@ impl Default for Predicting {
 }
 
 impl Predicting {
-    /// What one algorithm may spend, with a bar on the terminal and an ear for Ctrl-C. (The Ctrl-C that may
-    /// have ended the reading does not end the judging.)
+    /// What one algorithm may spend, with a bar on the terminal and an ear for signals.
     pub(crate) fn effort(&self, algorithm: &'static str) -> Effort {
         let work = std::sync::Mutex::new(Work::new(algorithm));
-        let interrupted_before = std::sync::OnceLock::new();
         let watch: Watch = std::sync::Arc::new(move |Done { what, done, of }| {
             if let Ok(mut work) = work.lock() {
                 work.at(what, done, of);
             }
-            let before = *interrupted_before.get_or_init(interrupt::requested);
-            if !before && interrupt::requested() { Keep::Stop } else { Keep::Going }
+            if interrupt::is_overdue(Overdue::WithMoreToCome) { Keep::Stop } else { Keep::Going }
         });
         Effort::new(self.steps, Some(watch))
     }
@@ -259,10 +259,12 @@ fn hash(parts: &[&str]) -> u64 {
     xxh3_64(text.as_bytes())
 }
 
-/// Looks for a schedule for every predicted violation that will be shown, and writes those that were found.
+/// Looks for a schedule for every predicted violation that will be shown, and writes those that were found; for no longer than
+/// `limit`.
 pub(crate) fn schedules(
     source: &mut Source,
     options: &Options<'_>,
+    limit: Duration,
     pass: &Pass,
     verdicts: &mut [Verdict],
 ) -> Result<(), atomvet_trace::Error> {
@@ -282,10 +284,10 @@ pub(crate) fn schedules(
         ));
         return Ok(());
     }
-    let interrupted = if interrupt::requested() { Interrupted::Before } else { Interrupted::Never };
-    let until = Until::Event(EventId(pass.tally.events), interrupted);
+    let budget = Budget::last(limit);
+    let until = Until::Event(EventId(pass.tally.events), budget);
     let mut events: Vec<Event> = Vec::new();
-    pipeline::run(
+    let read = pipeline::run(
         source,
         Reading { discipline: options.discipline, spec: options.spec, until, objects: Told::No },
         |slice| {
@@ -293,12 +295,17 @@ pub(crate) fn schedules(
             ControlFlow::Continue(())
         },
     )?;
+    if read.partial.is_some() {
+        say_stopped(&source.given);
+        return Ok(());
+    }
     let stage = Stage { options, events: &events, recorded: Recorded::new(&options.config, &events), pass };
     let mut work = Work::new("schedules");
     for verdict in verdicts.iter_mut() {
         let of = verdict.foreseen.violations.len().min(shown) as u64;
         for (done, foreboding) in (0..).zip(verdict.foreseen.violations.iter_mut().take(shown)) {
-            if interrupted == Interrupted::Never && interrupt::requested() {
+            if budget.is_spent() {
+                say_stopped(&source.given);
                 return Ok(());
             }
             work.at("violations", done, of);
@@ -306,6 +313,13 @@ pub(crate) fn schedules(
         }
     }
     Ok(())
+}
+
+fn say_stopped(given: &str) {
+    say::note(format!(
+        "{}: not every schedule was looked for: interrupted, or the time was spent (--explain-seconds sets it)",
+        crate::spool::called(given)
+    ));
 }
 
 /// What a search needs.

@@ -194,18 +194,19 @@ impl Source {
         match &mut self.kind {
             Kind::File(path) => Input::open(path),
             Kind::Pipe(path) => {
-                let bytes: Box<dyn Read + Send> = match path {
-                    None if STDIN_TAKEN.swap(true, Ordering::Relaxed) => {
-                        return Err(input_error(name, "was read already".into(), "give - once only"));
+                if path.is_none() && STDIN_TAKEN.swap(true, Ordering::Relaxed) {
+                    return Err(input_error(name, "was read already".into(), "give - once only"));
+                }
+                let path = path.clone();
+                let open = move || -> io::Result<Box<dyn Read + Send>> {
+                    match path {
+                        None => Ok(Box::new(io::stdin())),
+                        Some(path) => {
+                            let cannot =
+                                |e: io::Error| io::Error::new(e.kind(), format!("cannot be opened: {e}"));
+                            Ok(Box::new(File::open(path).map_err(cannot)?))
+                        }
                     }
-                    None => Box::new(io::stdin()),
-                    Some(path) => Box::new(File::open(path).map_err(|e| {
-                        input_error(
-                            name,
-                            format!("cannot be opened: {e}"),
-                            "check the permissions of the path",
-                        )
-                    })?),
                 };
                 let (copy, next) = match self.again {
                     Again::No => (None, Kind::Spent),
@@ -217,7 +218,7 @@ impl Source {
                         (Some(write), Kind::Copied(read))
                     }
                 };
-                let input = Input::from_reader(name, Box::new(Piped::new(bytes, copy)))?;
+                let input = Input::from_reader(name, Box::new(Piped::new(open, copy)))?;
                 self.kind = next;
                 Ok(input)
             }
@@ -286,11 +287,23 @@ const WAITING: usize = 4;
 const PATIENCE: Duration = Duration::from_millis(50);
 
 impl Piped {
-    fn new(mut bytes: Box<dyn Read + Send>, mut copy: Option<File>) -> Piped {
+    /// To open a named pipe may take as long as to read it: the thread does that too.
+    fn new(
+        open: impl FnOnce() -> io::Result<Box<dyn Read + Send>> + Send + 'static,
+        mut copy: Option<File>,
+    ) -> Piped {
         let (full_sender, full) = sync_channel(WAITING);
         let (empty, empty_receiver) = sync_channel::<Vec<u8>>(WAITING + 2);
         // Not joined: it may wait for a pipe that nobody writes to, and ends with the process.
         std::thread::spawn(move || {
+            let mut bytes = match open() {
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    // Who does not listen any more does not care.
+                    let _ = full_sender.send(Err(error));
+                    return;
+                }
+            };
             loop {
                 let mut chunk = empty_receiver.try_recv().unwrap_or_default();
                 chunk.resize(CHUNK, 0);
@@ -355,7 +368,8 @@ mod tests {
     fn a_pipe_arrives_whole_and_is_copied() {
         let text: Vec<u8> = (0..CHUNK * 3 + 17).map(|i| (i % 251) as u8).collect();
         let (write, mut read) = temporary().expect("a temporary file");
-        let mut piped = Piped::new(Box::new(io::Cursor::new(text.clone())), Some(write));
+        let bytes = text.clone();
+        let mut piped = Piped::new(|| Ok(Box::new(io::Cursor::new(bytes))), Some(write));
         let (mut arrived, mut copied) = (Vec::new(), Vec::new());
         piped.read_to_end(&mut arrived).expect("reads");
         read.read_to_end(&mut copied).expect("reads");

@@ -16,6 +16,7 @@ pub(crate) fn each<T>(
     again: Again,
     mut look: impl FnMut(&mut Source) -> Result<(T, Status), Error>,
 ) -> (Vec<Entry<T>>, Status) {
+    interrupt::keep_findings();
     let mut worst = Status::Clean;
     let entry = |path: &PathBuf| {
         let given = path.to_string_lossy();

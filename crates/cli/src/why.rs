@@ -3,24 +3,31 @@
 //! An algorithm that blames more than what is violated ([`Blame::More`]) may be wrong about a block
 //! and still right that it completes a cycle; such a finding gets the cycle as its witness.
 
+use std::cell::Cell;
 use std::collections::HashMap;
+use std::io::IsTerminal;
 use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 
 use atomvet_check::verify::Verifier;
-use atomvet_check::witness::{Explanation, Replay, Request, Witness};
+use atomvet_check::witness::{Explanation, Replay, Request, Step, Witness};
 use atomvet_check::{Blame, Block, Finding, Info};
 use atomvet_trace::{Error, ErrorKind, Event, EventId, LockId, Mode, Op, Place, SiteId, ThreadId};
 
 use crate::aside::{Aside, Known};
+use crate::budget::Budget;
 use crate::examine::{Before, Judgement, Options, Scene, Verdict, Verify, Wanted};
-use crate::pipeline::{self, Interrupted, Partial, Pass, Reading, Told, Until};
-use crate::spool::Source;
-use crate::{footprint, interrupt};
+use crate::grid::{grouped, plural};
+use crate::pipeline::{self, Partial, Pass, Reading, Told, Until};
+use crate::spool::{Source, called};
+use crate::{footprint, interrupt, say};
 
-/// Gives every violation that is shown its witness, and tells what the events of those are.
+/// Gives every violation that is shown its witness, and tells what the events of those are. Each of the two passes may take as
+/// long as `limit`; findings that are not explained by then stay without a witness, and the pass says so.
 pub(crate) fn explain(
     source: &mut Source,
     options: &Options<'_>,
+    limit: Duration,
     pass: &mut Pass,
     verdicts: &mut [Verdict],
 ) -> Result<Scene, Error> {
@@ -34,28 +41,23 @@ pub(crate) fn explain(
     let Some(last) = requests.list.iter().map(|request| request.event.0).max() else {
         return Ok(Scene::default());
     };
-    let interrupted = if interrupt::requested() { Interrupted::Before } else { Interrupted::Never };
-    let up_to = |end: u64| {
-        let until = Until::Event(EventId(end), interrupted);
-        Reading { discipline: options.discipline, spec: options.spec, until, objects: Told::No }
-    };
-
     // The checkers are done.
     footprint::shrink();
+    let slow = Slow::new(&source.given, requests.list.len());
+
     let mut replay = Replay::new(&options.config, &requests.list);
-    let again = pipeline::run_again(source, up_to(pass.tally.events), &mut pass.names, |slice| {
+    let searching = Budget::first(limit);
+    let reading = reading(options, pass.tally.events, searching);
+    let searched = pipeline::run_again(source, reading, &mut pass.names, |slice| {
         replay.events(slice.first, slice.events);
+        slow.say_once();
         let last = EventId((slice.first.0 + slice.events.len() as u64).saturating_sub(1));
         if replay.is_done(last) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
-    if again.partial == Some(Partial::Interrupted) {
-        pass.partial.get_or_insert(Partial::Unexplained);
-        return Ok(Scene::default());
-    }
-    if again.tally.events <= last {
+    if searched.partial.is_none() && searched.tally.events <= last {
         return Err(changed_error(&source.given, last + 1));
     }
-    let mut results: Vec<(Option<Explanation>, Option<Judgement>)> =
+    let mut results: Vec<Answer> =
         replay.finish().into_iter().map(|explanation| (explanation, None)).collect();
 
     let found: Vec<Witness> = (results.iter())
@@ -67,18 +69,25 @@ pub(crate) fn explain(
     let mut verifier = (options.verify == Verify::Yes).then(|| Verifier::new(&options.config, &found));
     let mut stage = Stage::new(&found, &requests.list);
     let end = stage.wanted.last().map_or(0, |at| at.0 + 1);
-    let again = pipeline::run_again(source, up_to(end), &mut pass.names, |slice| {
+    let looking = Budget::last(limit);
+    let reading = self::reading(options, end, looking);
+    let looked = pipeline::run_again(source, reading, &mut pass.names, |slice| {
         stage.events(slice.first, slice.events);
+        slow.say_once();
         if let Some(verifier) = &mut verifier {
             verifier.events(slice.first, slice.events);
         }
         ControlFlow::Continue(())
     })?;
-    if again.partial == Some(Partial::Interrupted) {
-        pass.partial.get_or_insert(Partial::Unexplained);
-        // A program can use a witness without its scene; to people it says nothing.
-        if options.witnesses != Wanted::All {
-            return Ok(Scene::default());
+    if looked.partial.is_some() {
+        // A witness whose events are not known says nothing.
+        let is_known = |step: &Step| step.from.0.max(step.to.0) < looked.tally.events;
+        let is_whole = |witness: &Witness| witness.steps.iter().all(is_known);
+        for (explanation, _) in &mut results {
+            explanation.take_if(|explanation| !is_whole(&explanation.witness));
+            if let Some(explanation) = explanation {
+                explanation.by_data.take_if(|witness| !is_whole(witness));
+            }
         }
     } else if let Some(verifier) = verifier {
         let mut judgements = verifier.finish().into_iter();
@@ -89,20 +98,74 @@ pub(crate) fn explain(
         }
     }
 
+    let all_looked_at = searched.partial.is_none() && looked.partial.is_none();
+    let (mut all, mut unexplained) = (0, 0);
     for verdict in verdicts.iter_mut() {
         for place in wanted(verdict, options) {
             let violation = &mut verdict.violations[place];
             let found = possible(verdict.info, &violation.finding)
                 .filter_map(|request| results.get(requests.position(&request)?))
                 .find(|(explanation, _)| explanation.is_some());
+            all += 1;
             (violation.explanation, violation.judgement) = match (found, options.verify) {
                 (Some(found), _) => found.clone(),
-                (None, Verify::Yes) => (None, Some(Err("no witness was found".to_owned()))),
-                (None, Verify::No) => (None, None),
+                (None, Verify::Yes) if all_looked_at => (None, Some(Err("no witness was found".to_owned()))),
+                (None, _) => {
+                    unexplained += 1;
+                    (None, None)
+                }
             };
         }
     }
+    if let Some(partial) = searched.partial.or(looked.partial)
+        && unexplained > 0
+    {
+        let why = match partial {
+            Partial::CutOff(_) => "the copy of the events is cut off".to_owned(),
+            _ if interrupt::asked().is_some() => "interrupted".to_owned(),
+            _ => format!(
+                "the time for explaining was spent ({:.0} s; --explain-seconds sets it)",
+                limit.as_secs_f64()
+            ),
+        };
+        let of = format!("{} of {} not explained", grouped(unexplained), plural(all, "finding"));
+        pass.partial.get_or_insert(Partial::Unexplained(format!("{of}: {why}")));
+    }
     Ok(stage.scene)
+}
+
+/// What is known about a request: why it holds, and whether the verifier agrees.
+type Answer = (Option<Explanation>, Option<Judgement>);
+
+fn reading<'a>(options: &Options<'a>, end: u64, budget: Budget) -> Reading<'a> {
+    let until = Until::Event(EventId(end), budget);
+    Reading { discipline: options.discipline, spec: options.spec, until, objects: Told::No }
+}
+
+/// Says once that explaining takes long, where no bar shows it.
+struct Slow {
+    what: String,
+    findings: usize,
+    started: Instant,
+    said: Cell<bool>,
+}
+
+/// What takes longer than this is told.
+const MOMENT: Duration = Duration::from_secs(5);
+
+impl Slow {
+    fn new(given: &str, findings: usize) -> Slow {
+        let said = Cell::new(std::io::stderr().is_terminal());
+        Slow { what: called(given).to_owned(), findings, started: Instant::now(), said }
+    }
+
+    fn say_once(&self) {
+        if !self.said.get() && self.started.elapsed() >= MOMENT {
+            self.said.set(true);
+            let findings = plural(self.findings as u64, "finding");
+            say::note(format!("{}: explaining {findings}; a signal ends it, and keeps them", self.what));
+        }
+    }
 }
 
 /// Which violations get a witness, by their place: those that will be shown, and those whose witness decides whether they

@@ -13,6 +13,7 @@ mod code;
 mod directory;
 mod ending;
 mod feed;
+mod grace;
 mod jvm;
 pub(crate) mod library;
 mod locks;
@@ -34,7 +35,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use atomvet_check::Config;
@@ -45,11 +46,13 @@ use atomvet_trace::wellformed::Discipline;
 use self::directory::Directory;
 use self::ending::Ending;
 use self::feed::{Copied, Feed, Summary};
+use self::grace::Grace;
 use self::library::Library;
 use self::ring::Ring;
 use self::symbols::Meaning;
 use self::translate::Translator;
 use crate::aside::Rules;
+use crate::budget::{self, Explaining};
 use crate::check::Conventions;
 use crate::configuration::{Given, Since};
 use crate::examine::{Examined, Instances, Options, Serial, Verify, Wanted, examine};
@@ -59,7 +62,7 @@ use crate::report::{Destination, Renderings, Voice, formats};
 use crate::spec::{Seen, Spec};
 use crate::spool::{Source, temporary};
 use crate::status::Status;
-use crate::{algorithms, footprint, interrupt, java};
+use crate::{algorithms, footprint, interrupt, java, say};
 
 /// Options of `run`.
 #[derive(clap::Args, Debug)]
@@ -87,6 +90,12 @@ pub(crate) struct Args {
     verify: bool,
     #[command(flatten)]
     destination: Destination,
+    /// Seconds for explaining the findings; the others are reported without a reason [default: 10 and twice the program's time]
+    #[arg(long, value_name = "N", value_parser = budget::seconds, help_heading = "What is shown")]
+    explain_seconds: Option<f64>,
+    /// Seconds that the program has to end after SIGINT or SIGTERM: it gets SIGTERM after half of them, and is killed after all
+    #[arg(long, value_name = "SECONDS", default_value = "0.4", value_parser = budget::seconds, help_heading = "The program")]
+    grace: f64,
     /// Write what happened to a trace that `atomvet check` reads; for further processes, .2, .3, … is appended
     #[arg(long, value_name = "FILE", help_heading = "What is kept")]
     record: Option<PathBuf>,
@@ -106,9 +115,6 @@ const UNSAID: Config = Config { commuting_updates: true, split_at_waits: true };
 
 /// How often to look for new processes: seldom after a while, since a look costs 100 µs, and the others can wait for it.
 const BETWEEN_LOOKS: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(64)];
-
-/// How long a program may take to end after Ctrl-C before it is told once more.
-const PATIENCE: Duration = Duration::from_secs(3);
 
 /// One process that was watched.
 pub(crate) struct Watched {
@@ -137,7 +143,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         Renderings::open(&args.format, &args.destination, &configuration, &inputs, Voice::Error)?;
     let library = Library::unpack()?;
     let rings = Directory::new()?;
-    interrupt::put_off();
+    interrupt::watch_program();
     let java = java::Options { blocks: args.java.blocks.or(configuration.blocks), ..args.java.clone() };
     let mut child = start(args, &java, &library, rings.path())?;
     footprint::shrink();
@@ -151,6 +157,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         verify: if args.verify { Verify::Yes } else { Verify::No },
         serial_order: Serial::No,
         predicting: Predicting::default(),
+        explaining: Explaining::from_option(args.explain_seconds),
         aside: Rules { known: Some(&configuration.known), idioms: &configuration.idioms },
     };
     let (watched, ended) = watch(&mut child, rings.path(), args, &options, spec.as_ref())?;
@@ -170,6 +177,7 @@ fn start(args: &Args, java: &java::Options, library: &Library, rings: &Path) -> 
     if args.record_all {
         command.env(atomvet_ring::RECORD_ALL, "1");
     }
+    end_with_us(&mut command);
     command.spawn().map_err(|error| {
         let help = match error.kind() {
             std::io::ErrorKind::NotFound => "check its name; one in this directory is called ./NAME",
@@ -177,6 +185,22 @@ fn start(args: &Args, java: &java::Options, library: &Library, rings: &Path) -> 
         };
         anyhow!("{}: cannot be run: {error}; {help}", Path::new(name).display())
     })
+}
+
+/// Has the program killed if this process is.
+fn end_with_us(command: &mut Command) {
+    let ourselves = std::os::unix::process::parent_id;
+    let parent = std::process::id();
+    let ask = move || {
+        // SAFETY: plain numbers. The signal comes when the thread ends that started the program: the main thread, which waits for it.
+        let asked = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+        if asked != 0 || ourselves() != parent {
+            return Err(std::io::Error::from_raw_os_error(libc::ESRCH));
+        }
+        Ok(())
+    };
+    // SAFETY: `prctl` and `getppid` may be called between fork and exec, and nothing is allocated.
+    unsafe { command.pre_exec(ask) };
 }
 
 /// A program that loads the runtime, and whose JVMs, if it starts any, load the agent.
@@ -211,7 +235,7 @@ fn watch(
     std::thread::scope(|scope| {
         let mut known = BTreeSet::new();
         let mut judges = Vec::new();
-        let mut told = None;
+        let mut grace = Grace::new(child.id(), Duration::from_secs_f64(args.grace));
         let ending = Ending::of(child);
         let mut pause = BETWEEN_LOOKS[0];
         let ended = loop {
@@ -224,22 +248,25 @@ fn watch(
                 let spec = spec.cloned();
                 judges.push(scope.spawn(move || judge(&path, place, args, options, spec, give_up)));
             }
-            if let Some(ended) = ended {
-                break ended;
-            }
-            if interrupt::pressed() {
-                let since: &mut Instant = told.get_or_insert_with(Instant::now);
-                if since.elapsed() > PATIENCE {
-                    *since = Instant::now();
-                    // SAFETY: the child has not been waited for, so the number is still its own.
-                    unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGTERM) };
-                }
+            grace.pursue();
+            match ended {
+                Some(ended) if !grace.has_others() => break ended,
+                None if grace.is_hopeless() => break ExitStatus::from_raw(libc::SIGKILL),
+                _ => {}
             }
             ending.wait(pause);
             pause = (pause * 5 / 4).min(BETWEEN_LOOKS[1]);
         };
+        if grace.was_killed() {
+            say::note(format!(
+                "{}: killed: it did not end within {} s of the signal; --grace gives it more time",
+                Path::new(&args.program[0]).display(),
+                args.grace
+            ));
+        }
         // Processes that outlive the program are judged by what they did so far.
         give_up.store(true, Ordering::Relaxed);
+        interrupt::program_ended();
         let mut watched = Vec::new();
         for judge in judges {
             watched.push(judge.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);

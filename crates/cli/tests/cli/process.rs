@@ -213,6 +213,61 @@ fn ctrl_c_does_not_wait_for_what_was_read_ahead() {
     assert_eq!(other["error"]["kind"], json!("interrupted"));
 }
 
+#[test]
+fn findings_that_there_is_no_time_to_explain_are_reported() {
+    let files = Files::new(&[("lost.std", &trace(LOST))]);
+    let check = |more: &[&str]| {
+        let lost = files.at("lost.std");
+        atomvet(&[&["check", "--explain-seconds", "0", &lost], more].concat()).ends_with(1)
+    };
+    let why =
+        "1 of 1 finding not explained: the time for explaining was spent (0 s; --explain-seconds sets it)";
+    check(&[]).prints("deposit is not atomic").says(why).complains(why);
+    check(&["--verify"]).prints("deposit is not atomic").says(why).complains(why);
+    let report = check(&["--format", "json"]).json();
+    let entry = &report["traces"][0];
+    assert_eq!((&entry["partial"], &entry["partial_reason"]), (&json!(true), &json!(why)));
+    assert_eq!(entry["checkers"][0]["violations"][0]["witness"], json!([]));
+    let predict = check(&["--predict"]);
+    assert!(predict.err.contains("not every schedule was looked for"), "{}", predict.err);
+}
+
+/// A named pipe that nobody writes to, wherever a file is expected.
+#[test]
+fn a_signal_ends_a_command_that_waits_for_a_file() {
+    let files = Files::new(&[("lost.std", &trace(LOST))]);
+    let (pipe, lost) = (files.at("pipe"), files.at("lost.std"));
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());
+    for (arguments, status) in [
+        (&["check", &pipe][..], 2),
+        (&["report", "--format", "text", &pipe], 130),
+        (&["check", "--spec", &pipe, &lost], 130),
+        (&["check", "--baseline", &pipe, &lost], 130),
+        (&["convert", &pipe, "-o", &files.at("converted.std")], 130),
+    ] {
+        let child = command(arguments).spawn().expect("starts");
+        await_waiting(&child);
+        signal(&child);
+        let (ended, out, err) = end(child);
+        assert_eq!(ended, Some(status), "{arguments:?}: {out}{err}");
+    }
+}
+
+/// Waits until a thread of the command sleeps in `openat`: only a pipe makes it do so, and by then the command listens for signals.
+fn await_waiting(child: &Child) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let sleeps_in_open = |task: std::fs::DirEntry| {
+        let read = |name: &str| std::fs::read_to_string(task.path().join(name)).unwrap_or_default();
+        // 257 is openat.
+        read("syscall").starts_with("257 ") && read("stat").contains(") S ")
+    };
+    let tasks = || std::fs::read_dir(format!("/proc/{}/task", child.id())).into_iter().flatten().flatten();
+    while !tasks().any(sleeps_in_open) {
+        assert!(Instant::now() < deadline, "the command does not wait");
+        std::thread::yield_now();
+    }
+}
+
 fn signal(child: &Child) {
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
     assert!(sent.success());

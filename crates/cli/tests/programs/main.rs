@@ -17,6 +17,7 @@
 //! those of a build without any of this; the recorded trace gives `atomvet check` the same findings. The
 //! environment variable ATOMVET_TEST_RUNS says how often each is run [default: once].
 
+mod endings;
 mod surroundings;
 mod thread_entries;
 mod thread_sanitizer;

@@ -1,11 +1,10 @@
-//! What surrounds a program: how it was linked and stripped, where its debug information is, what it loads later, and who
-//! is killed while it runs. Sources are in `tests/programs/surroundings`.
+//! What surrounds a program: how it was linked and stripped, where its debug information is, what it loads later.
+//! Sources are in `tests/programs/surroundings`.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::process::ExitStatusExt;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -16,7 +15,7 @@ fn source(name: &str) -> PathBuf {
 }
 
 /// `compiler arguments… source choreography.o -o binary`, by words.
-fn build(directory: &Path, compiler: &str, from: &str, binary: &str) -> PathBuf {
+pub(crate) fn build(directory: &Path, compiler: &str, from: &str, binary: &str) -> PathBuf {
     let binary = directory.join(binary);
     let mut words = compiler.split(' ');
     let mut command = Command::new(words.next().expect("a compiler"));
@@ -25,12 +24,12 @@ fn build(directory: &Path, compiler: &str, from: &str, binary: &str) -> PathBuf 
     binary
 }
 
-fn atomvet_cc(directory: &Path, from: &str, binary: &str) -> PathBuf {
+pub(crate) fn atomvet_cc(directory: &Path, from: &str, binary: &str) -> PathBuf {
     build(directory, &format!("{ATOMVET} cc -O1"), from, binary)
 }
 
 /// The report on a program, and what it printed.
-fn watch(command: &mut Command) -> (Value, String) {
+pub(crate) fn watch(command: &mut Command) -> (Value, String) {
     let output = run(command);
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     let report =
@@ -38,7 +37,7 @@ fn watch(command: &mut Command) -> (Value, String) {
     (report, String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-fn atomvet_run(binary: &Path) -> Command {
+pub(crate) fn atomvet_run(binary: &Path) -> Command {
     let mut command = Command::new(ATOMVET);
     command.args(["run", "--format", "json", "--"]).arg(binary);
     command
@@ -259,81 +258,6 @@ fn debug_information_in_a_file_of_its_own_is_found() {
         let (report, _) = watch(&mut command);
         assert_eq!(blamed(&report), [("deposit".to_owned(), 23)].into(), "{place:?}: {report:#}");
         assert!(report.to_string().contains("\"balance\""), "{place:?}: {report:#}");
-    }
-}
-
-/// Starts `lives_on`; the running command, and the number of the program's process.
-fn start_lives_on(directory: &Path) -> (Child, BufReader<std::process::ChildStdout>, i32) {
-    let binary = atomvet_cc(directory, "surroundings/lives_on.c", "lives_on");
-    let mut command = atomvet_run(&binary);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("the command");
-    let mut printed = BufReader::new(child.stdout.take().expect("a pipe"));
-    let mut line = String::new();
-    printed.read_line(&mut line).expect("a line");
-    let process = line.trim().parse().unwrap_or_else(|_| panic!("no process number: {line:?}"));
-    (child, printed, process)
-}
-
-#[test]
-fn the_program_goes_on_when_the_command_is_killed() {
-    let directory = workplace();
-    let (mut command, mut printed, _) = start_lives_on(directory.path());
-    let mut input = command.stdin.take().expect("a pipe");
-    command.kill().expect("it runs");
-    // It is not waited for yet: a dead process that nobody has buried must do.
-    input.write_all(b"\n").expect("the program reads");
-    let mut rest = String::new();
-    printed.read_to_string(&mut rest).expect("text");
-    assert_eq!(rest, "400001\n");
-    assert_eq!(command.wait().expect("it ended").signal(), Some(libc::SIGKILL));
-}
-
-/// The directory of the rings of a running program, from its environment.
-fn ring_directory(process: i32) -> PathBuf {
-    let environment = std::fs::read(format!("/proc/{process}/environ")).expect("it runs");
-    let mut variables = environment.split(|&byte| byte == 0).filter_map(|v| std::str::from_utf8(v).ok());
-    let directory = variables.find_map(|v| v.strip_prefix("ATOMVET_RING_DIRECTORY=")).expect("it is watched");
-    PathBuf::from(directory)
-}
-
-#[test]
-fn what_a_killed_command_leaves_behind_is_removed_by_the_next() {
-    let directory = workplace();
-    let (mut killed, _printed, process) = start_lives_on(directory.path());
-    let left_behind = ring_directory(process);
-    killed.kill().expect("it runs");
-    killed.wait().expect("it ended");
-    assert!(left_behind.is_dir(), "{left_behind:?}");
-    let (mut running, mut printed, process) = start_lives_on(directory.path());
-    assert!(!left_behind.exists(), "{left_behind:?}");
-    // One that is in use stays, and serves.
-    let in_use = ring_directory(process);
-    run(Command::new(ATOMVET).args(["run", "--", "true"]));
-    assert!(in_use.is_dir(), "{in_use:?}");
-    running.stdin.take().expect("a pipe").write_all(b"\n").expect("the program reads");
-    let mut rest = String::new();
-    printed.read_to_string(&mut rest).expect("text");
-    assert_eq!(rest, "400001\n");
-    assert_eq!(running.wait().expect("it ends").code(), Some(1));
-    assert!(!in_use.exists(), "{in_use:?}");
-}
-
-#[test]
-fn a_program_that_is_terminated_keeps_its_findings() {
-    for signal in [libc::SIGTERM, libc::SIGKILL] {
-        let directory = workplace();
-        let (command, _printed, process) = start_lives_on(directory.path());
-        // SAFETY: the program waits for input, so the number is its own.
-        assert_eq!(unsafe { libc::kill(process, signal) }, 0);
-        let output = command.wait_with_output().expect("it ends");
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        let (report, note) = stderr.rsplit_once("}\n").expect("a report and a note");
-        let report: Value =
-            serde_json::from_str(&format!("{report}}}")).unwrap_or_else(|e| panic!("{e}: {stderr}"));
-        assert_eq!(blamed(&report), [("increment".to_owned(), 12)].into(), "{stderr}");
-        assert_eq!(output.status.code(), Some(1), "{stderr}");
-        assert!(note.contains(&format!("ended with signal {signal}")), "{stderr}");
     }
 }
 

@@ -1,0 +1,204 @@
+//! How a run ends: by signals to the command or to the program, and by `kill -9` of either. Sources are in
+//! `tests/programs/surroundings`.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::surroundings::{atomvet_cc, atomvet_run};
+use super::{ATOMVET, blamed, run, workplace};
+
+/// After so long, what should have happened has not: far longer than it takes on a busy machine.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// A command that watches a program, which says the numbers of its processes.
+struct Running {
+    command: Child,
+    printed: BufReader<ChildStdout>,
+}
+
+impl Running {
+    /// The command in a process group of its own, as a shell and `timeout` start it.
+    fn start(command: &mut Command) -> Running {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        let mut command = command.spawn().expect("the command");
+        let printed = BufReader::new(command.stdout.take().expect("a pipe"));
+        Running { command, printed }
+    }
+
+    /// The next number that is printed.
+    fn process(&mut self) -> i32 {
+        let mut line = String::new();
+        self.printed.read_line(&mut line).expect("a line");
+        line.trim().parse().unwrap_or_else(|_| panic!("no process number: {line:?}"))
+    }
+
+    fn end(self) -> Output {
+        self.command.wait_with_output().expect("it ends")
+    }
+}
+
+fn signal(process: i32, signal: i32) {
+    // SAFETY: plain numbers; the process runs, or has not been waited for, so the number is its own.
+    assert_eq!(unsafe { libc::kill(process, signal) }, 0, "{process}");
+}
+
+/// Whether a process runs: neither gone nor waiting to be waited for.
+fn runs(process: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    !matches!(stat.rsplit(") ").next().and_then(|rest| rest.chars().next()), None | Some('Z' | 'X'))
+}
+
+fn await_end(process: i32) {
+    let deadline = Instant::now() + DEADLINE;
+    while runs(process) {
+        assert!(Instant::now() < deadline, "{process} still runs");
+        std::thread::yield_now();
+    }
+}
+
+/// The report on standard error, and the notes around it.
+fn report_and_notes(output: &Output) -> (Value, String) {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let start = stderr.find("{\n").unwrap_or_else(|| panic!("no report: {stderr}"));
+    let end = start + stderr[start..].rfind("\n}\n").expect("an end") + 3;
+    let report = serde_json::from_str(&stderr[start..end]).unwrap_or_else(|e| panic!("{e}: {stderr}"));
+    (report, [&stderr[..start], &stderr[end..]].concat())
+}
+
+/// `timeout` signals its child and then its group; a terminal signals the group. The program ignores it all.
+#[test]
+fn signals_to_the_command_and_its_group_keep_the_report() {
+    let directory = workplace();
+    let binary = atomvet_cc(directory.path(), "surroundings/stubborn.c", "stubborn");
+    for signal_sent in [libc::SIGTERM, libc::SIGINT] {
+        let mut running = Running::start(&mut atomvet_run(&binary));
+        let program = running.process();
+        let command = running.command.id() as i32;
+        signal(command, signal_sent);
+        signal(-command, signal_sent);
+        signal(command, signal_sent);
+        let output = running.end();
+        let (report, notes) = report_and_notes(&output);
+        assert_eq!(blamed(&report), [("increment".to_owned(), 16)].into(), "{report:#}");
+        assert_eq!(output.status.code(), Some(1), "{notes}");
+        assert!(notes.contains("killed: it did not end within 0.4 s"), "{notes}");
+        assert!(!runs(program), "{program} still runs");
+    }
+}
+
+#[test]
+fn no_process_outlives_the_command_unless_it_is_detached() {
+    let directory = workplace();
+    let binary = atomvet_cc(directory.path(), "surroundings/stubborn.c", "stubborn");
+    for (child, script) in [("attached", false), ("attached", true), ("detached", false)] {
+        let mut command = atomvet_run(if script { Path::new("sh") } else { &binary });
+        if script {
+            // The shell dies of the signal, and what it has started does not.
+            command.arg("-c").arg(format!("{} {child}; :", binary.display()));
+        } else {
+            command.arg(child);
+        }
+        let mut running = Running::start(&mut command);
+        let (child_process, program) = (running.process(), running.process());
+        signal(running.command.id() as i32, libc::SIGTERM);
+        if child == "detached" {
+            await_end(program);
+            assert!(runs(child_process), "{child_process} was ended");
+            signal(child_process, libc::SIGKILL);
+        }
+        let output = running.end();
+        let (report, notes) = report_and_notes(&output);
+        assert_eq!(blamed(&report), [("increment".to_owned(), 16)].into(), "{report:#}");
+        assert_eq!(output.status.code(), Some(1), "{notes}");
+        assert!(!runs(program), "{program} still runs: {child}, {script}");
+        assert!(!runs(child_process), "{child_process} still runs: {child}, {script}");
+    }
+}
+
+/// A program that ends by itself when it is asked to has all of the grace period for it.
+#[test]
+fn a_program_that_heeds_a_signal_is_not_killed() {
+    let directory = workplace();
+    let binary = atomvet_cc(directory.path(), "surroundings/lives_on.c", "lives_on");
+    let mut command = Command::new(ATOMVET);
+    command.args(["run", "--format", "json", "--grace", "1000", "--"]).arg(&binary);
+    let mut running = Running::start(&mut command);
+    running.process();
+    let command = running.command.id() as i32;
+    signal(command, libc::SIGTERM);
+    signal(-command, libc::SIGTERM);
+    let output = running.end();
+    let (report, notes) = report_and_notes(&output);
+    assert_eq!(blamed(&report), [("increment".to_owned(), 12)].into(), "{report:#}");
+    assert!(notes.contains("ended with signal 15") && !notes.contains("killed"), "{notes}");
+}
+
+#[test]
+fn the_program_is_killed_with_the_command() {
+    let directory = workplace();
+    let binary = atomvet_cc(directory.path(), "surroundings/stubborn.c", "stubborn");
+    let mut running = Running::start(atomvet_run(&binary).arg("detached"));
+    let (detached, program) = (running.process(), running.process());
+    running.command.kill().expect("it runs");
+    assert_eq!(running.command.wait().expect("it ended").signal(), Some(libc::SIGKILL));
+    await_end(program);
+    assert!(runs(detached), "{detached} was killed");
+    signal(detached, libc::SIGKILL);
+}
+
+/// Starts `lives_on`; the running command, and the number of the program's process.
+fn start_lives_on(directory: &Path) -> (Running, i32) {
+    let binary = atomvet_cc(directory, "surroundings/lives_on.c", "lives_on");
+    let mut running = Running::start(&mut atomvet_run(&binary));
+    let process = running.process();
+    (running, process)
+}
+
+/// The directory of the rings of a running program, from its environment.
+fn ring_directory(process: i32) -> PathBuf {
+    let environment = std::fs::read(format!("/proc/{process}/environ")).expect("it runs");
+    let mut variables = environment.split(|&byte| byte == 0).filter_map(|v| std::str::from_utf8(v).ok());
+    let directory = variables.find_map(|v| v.strip_prefix("ATOMVET_RING_DIRECTORY=")).expect("it is watched");
+    PathBuf::from(directory)
+}
+
+#[test]
+fn what_a_killed_command_leaves_behind_is_removed_by_the_next() {
+    let directory = workplace();
+    let (mut killed, process) = start_lives_on(directory.path());
+    let left_behind = ring_directory(process);
+    killed.command.kill().expect("it runs");
+    killed.command.wait().expect("it ended");
+    assert!(left_behind.is_dir(), "{left_behind:?}");
+    let (mut running, process) = start_lives_on(directory.path());
+    assert!(!left_behind.exists(), "{left_behind:?}");
+    // One that is in use stays, and serves.
+    let in_use = ring_directory(process);
+    run(Command::new(ATOMVET).args(["run", "--", "true"]));
+    assert!(in_use.is_dir(), "{in_use:?}");
+    running.command.stdin.take().expect("a pipe").write_all(b"\n").expect("the program reads");
+    let mut rest = String::new();
+    running.printed.read_to_string(&mut rest).expect("text");
+    assert_eq!(rest, "400001\n");
+    assert_eq!(running.command.wait().expect("it ends").code(), Some(1));
+    assert!(!in_use.exists(), "{in_use:?}");
+}
+
+#[test]
+fn a_program_that_is_terminated_keeps_its_findings() {
+    for signal_sent in [libc::SIGTERM, libc::SIGKILL] {
+        let directory = workplace();
+        let (running, process) = start_lives_on(directory.path());
+        signal(process, signal_sent);
+        let output = running.end();
+        let (report, notes) = report_and_notes(&output);
+        assert_eq!(blamed(&report), [("increment".to_owned(), 12)].into(), "{report:#}");
+        assert_eq!(output.status.code(), Some(1), "{notes}");
+        assert!(notes.contains(&format!("ended with signal {signal_sent}")), "{notes}");
+    }
+}
