@@ -53,6 +53,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("atomvet-check", &["atomvet-trace", "rustc-hash", "smallvec"]),
     // Rewrites classes inside a JVM that is not ours: nothing but the standard library.
     ("atomvet-jvm", &[]),
+    // The checker inside a program under test: nothing but the standard library.
+    ("atomvet-live", &[]),
     // A layout.
     ("atomvet-ring", &[]),
     // These live in other people's programs, and are compiled by themselves.

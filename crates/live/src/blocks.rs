@@ -1,0 +1,181 @@
+//! The open blocks of a thread, innermost last, each with the time at which it began.
+//!
+//! A wait that splits blocks starts all of them anew: one word, `split`, says when that was, and a block's *start* is the
+//! later of the two. A dependence that comes back to a thread with knowledge of its time `n` violates every open block
+//! that started at or before `n`. Starts never decrease from the outermost block inwards.
+
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+
+use crate::memory::Words;
+
+/// How many open blocks are told apart. What is called deeper belongs to the innermost of them.
+pub const DEEPEST: usize = 1 << 16;
+
+const FUNCTION: usize = 0;
+const START: usize = 1;
+const WORDS: usize = 2;
+
+/// The top bit of a frame's start: this instance is known to be violated.
+const VIOLATED: u64 = 1 << 63;
+
+/// A stack of open blocks. Only its thread changes it.
+#[derive(Debug)]
+pub struct Blocks {
+    frames: Words,
+    depth: AtomicU64,
+    split: AtomicU64,
+}
+
+impl Blocks {
+    /// An empty stack; none if there is no memory.
+    pub fn new() -> Option<Blocks> {
+        Some(Blocks {
+            frames: Words::reserve(DEEPEST * WORDS)?,
+            depth: AtomicU64::new(0),
+            split: AtomicU64::new(0),
+        })
+    }
+
+    /// How many blocks are open.
+    #[inline(always)]
+    pub fn depth(&self) -> usize {
+        self.depth.load(Relaxed) as usize
+    }
+
+    #[inline(always)]
+    fn word(&self, frame: usize, word: usize) -> &AtomicU64 {
+        &self.frames[frame * WORDS + word]
+    }
+
+    /// How many of the open blocks are told apart.
+    #[inline(always)]
+    fn told_apart(&self) -> usize {
+        self.depth().min(DEEPEST)
+    }
+
+    /// Opens a block.
+    #[inline(always)]
+    pub fn push(&self, function: u64, start: u64) {
+        let depth = self.depth();
+        if depth < DEEPEST {
+            self.word(depth, FUNCTION).store(function, Relaxed);
+            self.word(depth, START).store(start, Relaxed);
+        }
+        self.depth.store(depth as u64 + 1, Relaxed);
+    }
+
+    /// Closes the innermost block: its function and start. None if no block is open, or it was too deep to be told apart.
+    #[inline(always)]
+    pub fn pop(&self) -> Option<(u64, u64)> {
+        let depth = self.depth().checked_sub(1)?;
+        self.depth.store(depth as u64, Relaxed);
+        (depth < DEEPEST).then(|| (self.function(depth), self.start(depth)))
+    }
+
+    /// Closes all blocks.
+    pub fn clear(&self) {
+        self.depth.store(0, Relaxed);
+    }
+
+    /// Starts all open blocks anew.
+    pub fn split(&self, time: u64) {
+        self.split.store(time, Relaxed);
+    }
+
+    /// The function of an open block, counted from the outermost.
+    pub fn function(&self, frame: usize) -> u64 {
+        self.word(frame, FUNCTION).load(Relaxed)
+    }
+
+    /// When an open block started, or was last split.
+    #[inline(always)]
+    pub fn start(&self, frame: usize) -> u64 {
+        (self.word(frame, START).load(Relaxed) & !VIOLATED).max(self.split.load(Relaxed))
+    }
+
+    /// When the innermost open block started; 0 if none is open.
+    #[inline(always)]
+    pub fn innermost_start(&self) -> u64 {
+        self.told_apart().checked_sub(1).map_or(0, |frame| self.start(frame))
+    }
+
+    /// When the outermost open block started; `u64::MAX` if none is open.
+    pub fn outermost_start(&self) -> u64 {
+        if self.depth() == 0 { u64::MAX } else { self.start(0) }
+    }
+
+    /// Marks as violated every open block with `after < start <= until`, and hands each to `found`, the innermost first,
+    /// unless it was marked before.
+    pub fn violate(&self, after: u64, until: u64, mut found: impl FnMut(usize)) {
+        for frame in (0..self.told_apart()).rev() {
+            let start = self.start(frame);
+            if start > until {
+                continue;
+            }
+            let word = self.word(frame, START);
+            let marked = word.load(Relaxed);
+            // Blocks further out started earlier: they are off trial as well, or were marked at the same time.
+            if start <= after || marked & VIOLATED != 0 {
+                return;
+            }
+            word.store(marked | VIOLATED, Relaxed);
+            found(frame);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn violated(blocks: &Blocks, after: u64, until: u64) -> Vec<u64> {
+        let mut found = Vec::new();
+        blocks.violate(after, until, |frame| found.push(blocks.function(frame)));
+        found
+    }
+
+    #[test]
+    fn blocks_that_started_in_time_are_violated_once() {
+        let blocks = Blocks::new().expect("memory");
+        blocks.push(100, 1);
+        blocks.push(200, 4);
+        blocks.push(300, 9);
+        assert_eq!(violated(&blocks, 0, 0), []);
+        assert_eq!(violated(&blocks, 0, 5), [200, 100]);
+        assert_eq!(violated(&blocks, 0, 5), []);
+        assert_eq!(violated(&blocks, 0, 9), [300]);
+        assert_eq!(blocks.pop(), Some((300, 9)));
+        assert_eq!(blocks.pop(), Some((200, 4)));
+    }
+
+    #[test]
+    fn a_split_starts_all_blocks_anew() {
+        let blocks = Blocks::new().expect("memory");
+        blocks.push(100, 1);
+        blocks.push(200, 4);
+        blocks.split(7);
+        assert_eq!((blocks.outermost_start(), blocks.innermost_start()), (7, 7));
+        assert_eq!(violated(&blocks, 0, 6), []);
+        assert_eq!(violated(&blocks, 0, 7), [200, 100]);
+    }
+
+    #[test]
+    fn blocks_off_trial_are_not_violated() {
+        let blocks = Blocks::new().expect("memory");
+        blocks.push(100, 1);
+        blocks.push(200, 4);
+        assert_eq!(violated(&blocks, 3, 5), [200]);
+    }
+
+    #[test]
+    fn what_is_too_deep_belongs_to_the_innermost_that_is_told_apart() {
+        let blocks = Blocks::new().expect("memory");
+        for depth in 0..DEEPEST as u64 + 3 {
+            blocks.push(depth, depth + 1);
+        }
+        assert_eq!(blocks.innermost_start(), DEEPEST as u64);
+        assert_eq!([blocks.pop(), blocks.pop(), blocks.pop()], [None; 3]);
+        assert_eq!(blocks.pop(), Some((DEEPEST as u64 - 1, DEEPEST as u64)));
+    }
+}

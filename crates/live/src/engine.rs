@@ -1,0 +1,466 @@
+//! The checker: what each operation of the program does to threads, shadow and findings.
+//!
+//! The rulebook is `rule.rs`; this file loads the words, joins what the rule asks for, and stores what it returns.
+//!
+//! **Joins.** A dependence on `(s, n)` that the thread `t` does not know yet brings it everything `s` had learned up to
+//! time `n`. If that includes `t`'s own time `k`, every open block of `t` that started at or before `k` is violated: its
+//! begin happens before an event of another thread, which happens before its present event.
+//!
+//! ```text
+//! t: [ w(x)                    r(y) ]      t began at 4, and learns from s at 9 that s knew t at 4
+//! s:         r(x)  w(y)                    s joined t at 4 when it read x
+//! ```
+//!
+//! **Dropped history.** A join of `s` that is dropped from its history may be the one that made `s` learn of `u` at time
+//! `k`. It could show only those blocks of `u` violated that started at or before `k`: these are taken off trial, so no
+//! verdict rests on what was dropped. Blocks that stay open so long (event loops) are no units anyway.
+
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+
+use crate::epoch::{Bytes, Epoch, INDEXES, SLOTS, Stamp};
+use crate::older::Kind;
+use crate::rule::{Step, slots_to_check};
+use crate::shadow::{GRANULE, Shadow};
+use crate::thread::Thread;
+use crate::threads::Threads;
+
+/// Sizes of what the checker keeps.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Addresses are told apart by so many bits.
+    pub address_bits: u32,
+    /// How many thread indexes are used at most.
+    pub threads: usize,
+    /// Joins that each thread keeps; a power of two.
+    pub history: usize,
+    /// Epochs learned by them that each thread keeps; a power of two, at least the number of thread indexes.
+    pub news: usize,
+    /// Nodes of stamps kept aside.
+    pub older_nodes: usize,
+    /// Whether operations on locks conflict, too, as in the papers; otherwise only accesses to data do.
+    pub lock_conflicts: bool,
+}
+
+impl Config {
+    /// For a program under test: 43 address bits, 8,192 joins per thread, stamps aside for at most 4 GiB.
+    pub const PROGRAM: Config = Config {
+        address_bits: 43,
+        threads: INDEXES - 1,
+        history: 1 << 13,
+        news: 1 << 15,
+        older_nodes: 1 << 26,
+        lock_conflicts: false,
+    };
+}
+
+/// Something the program accesses, and where it does so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// The first byte.
+    pub address: u64,
+    /// How many bytes.
+    pub bytes: u64,
+    /// The place in the program.
+    pub site: u64,
+}
+
+/// A block instance that is not serializable, and the dependence that shows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Violation {
+    /// The function of the block.
+    pub function: u64,
+    /// When it started.
+    pub start: u64,
+    /// Whether it is the innermost of the blocks that this dependence violates.
+    pub innermost: bool,
+    /// The epoch that the block's thread depends on, and that knows the block's start.
+    pub source: Epoch,
+    /// The variable.
+    pub address: u64,
+    /// Where the block's thread accesses it.
+    pub site: u64,
+}
+
+/// Where violations go, as they happen, in the thread that they happen in.
+pub trait Findings {
+    /// A block instance is violated: told once for each instance.
+    fn violated(&self, engine: &Engine<Self>, thread: &Thread, violation: &Violation)
+    where
+        Self: Sized;
+    /// A block instance ended that was off trial for a part of its time.
+    fn off_trial(&self, function: u64);
+}
+
+/// The checker of one process.
+#[derive(Debug)]
+pub struct Engine<F> {
+    threads: Threads,
+    data: Shadow,
+    /// Locks as variables, at their own addresses: taking or releasing one exclusively is a write, shared a read.
+    locks: Option<Shadow>,
+    /// Where violations go.
+    pub findings: F,
+}
+
+impl<F: Findings> Engine<F> {
+    /// A checker; none if the address space or a limit on it is too small.
+    pub fn new(config: &Config, findings: F) -> Option<Engine<F>> {
+        let shadow = || Shadow::new(config.address_bits, config.older_nodes);
+        let locks = if config.lock_conflicts { Some(shadow()?) } else { None };
+        Some(Engine { threads: Threads::new(config)?, data: shadow()?, locks, findings })
+    }
+
+    /// The threads.
+    pub fn threads(&self) -> &Threads {
+        &self.threads
+    }
+
+    /// A thread starts; `parent` creates it. None if there are too many threads at once.
+    pub fn start(&self, parent: Option<&Thread>) -> Option<&Thread> {
+        let thread = self.threads.take(parent)?;
+        thread.blocks.clear();
+        thread.closed();
+        thread.clock.clear();
+        if let Some(parent) = parent {
+            let source = parent.stamp();
+            parent.clock.known(self.threads.end()).for_each(|epoch| thread.clock.learn(epoch));
+            thread.clock.learn(source);
+            self.append_join(thread, source, &Access { address: 0, bytes: 0, site: 0 });
+        } else {
+            thread.fresh_time();
+        }
+        Some(thread)
+    }
+
+    /// A thread ends: its last epoch.
+    pub fn finish(&self, thread: &Thread) -> Epoch {
+        thread.blocks.clear();
+        thread.closed();
+        let last = thread.stamp();
+        self.threads.give_back(thread);
+        last
+    }
+
+    /// The thread has waited for the end of another, whose last epoch this is.
+    pub fn join(&self, thread: &Thread, last: Epoch, site: u64) {
+        self.depend(thread, last, &Access { address: 0, bytes: 0, site });
+    }
+
+    /// A block begins.
+    #[inline]
+    pub fn begin(&self, thread: &Thread, function: u64) {
+        if thread.blocks.depth() == 0 {
+            thread.opened_after(self.threads.ends());
+        }
+        thread.blocks.push(function, thread.fresh_time());
+    }
+
+    /// The innermost open block ends. Nothing happens if none is open.
+    #[inline]
+    pub fn end(&self, thread: &Thread) {
+        if let Some((function, start)) = thread.blocks.pop()
+            && start <= thread.off_trial()
+        {
+            self.findings.off_trial(function);
+        }
+        if thread.blocks.depth() == 0 {
+            thread.closed();
+        }
+    }
+
+    /// The thread waits: its open blocks start anew.
+    pub fn split(&self, thread: &Thread) {
+        thread.blocks.split(thread.fresh_time());
+        if thread.blocks.depth() > 0 {
+            thread.opened_after(self.threads.ends());
+        }
+    }
+
+    /// A read.
+    pub fn read(&self, thread: &Thread, access: &Access) {
+        each_granule(&self.data, access, |granule, bytes, access| {
+            self.read_granule(thread, &self.data, granule, bytes, access);
+        });
+    }
+
+    /// A write, or an atomic update that commutes with nothing. Around an atomic operation the caller holds its stripe.
+    pub fn write(&self, thread: &Thread, access: &Access) {
+        each_granule(&self.data, access, |granule, bytes, access| {
+            self.write_granule(thread, &self.data, granule, bytes, access);
+        });
+    }
+
+    /// An atomic update of a kind that commutes with itself.
+    pub fn update(&self, thread: &Thread, kind: Kind, access: &Access) {
+        each_granule(&self.data, access, |granule, bytes, access| {
+            self.update_granule(thread, kind, granule, bytes, access);
+        });
+    }
+
+    /// A lock was taken or is about to be released, exclusively.
+    pub fn lock(&self, thread: &Thread, lock: u64, site: u64) {
+        if let Some(locks) = &self.locks {
+            let (granule, bytes) = (locks.granule(lock), first_byte(lock));
+            self.write_granule(thread, locks, granule, bytes, &Access { address: lock, bytes: 1, site });
+        }
+    }
+
+    /// A lock was taken or is about to be released, shared with others.
+    pub fn lock_shared(&self, thread: &Thread, lock: u64, site: u64) {
+        if let Some(locks) = &self.locks {
+            let (granule, bytes) = (locks.granule(lock), first_byte(lock));
+            self.read_granule(thread, locks, granule, bytes, &Access { address: lock, bytes: 1, site });
+        }
+    }
+
+    /// Memory is allocated or freed: other variables begin there.
+    pub fn new_life(&self, address: u64, bytes: u64) {
+        self.data.clear(address, bytes);
+        if let Some(locks) = &self.locks {
+            locks.clear(address, bytes);
+        }
+    }
+
+    fn read_granule(&self, thread: &Thread, shadow: &Shadow, granule: usize, bytes: Bytes, access: &Access) {
+        let (write, own) = (shadow.write(granule), shadow.read(thread.accessor().slot(), granule));
+        let alone = bytes == Bytes::ALL && !self.threads.share_slots();
+        if alone && self.read_alone(thread, write, own, access) {
+            return;
+        }
+        let _held = shadow.lock(granule);
+        loop {
+            let accessor = thread.accessor();
+            let stamps = (load(write), load(own));
+            let kept = || shadow.older().all(granule);
+            if stamps.0.has_older() {
+                // A read stamp of a shared slot was moved aside by another reader and still stands for a repetition; one
+                // that an update moved aside does not.
+                let updated = kept().any(|(kind, _)| kind.is_update());
+                let mut reads = kept().filter(|(kind, _)| *kind == Kind::Read);
+                if !updated && reads.any(|(_, stamp)| stamp.covers_read(accessor.now, bytes)) {
+                    return;
+                }
+                let conflicting = kept().filter(|(kind, _)| kind.conflicts(Kind::Read));
+                if let Some(epoch) = conflicting.filter_map(|(_, stamp)| accessor.news(stamp, bytes)).next() {
+                    self.depend(thread, epoch, access);
+                    continue;
+                }
+            }
+            match accessor.read(stamps.0, stamps.1, bytes) {
+                Step::Repeats => return,
+                Step::Join(epoch) => self.depend(thread, epoch, access),
+                Step::Stamp(after) => {
+                    thread.stamp();
+                    own.store(after.read.0, Relaxed);
+                    let mut marks = if after.mark { Stamp::reader_bit(accessor.slot()) } else { 0 };
+                    if !after.displaced.is_empty() {
+                        shadow.older().add(granule, Kind::Read, after.displaced);
+                        marks |= Stamp::OLDER;
+                    }
+                    mark(write, marks);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// A read of a whole granule by a thread that shares its slot with nobody needs no stripe: in a program without races,
+    /// nobody else changes the words it stores. False if there are stamps kept aside, or will be.
+    #[inline(always)]
+    fn read_alone(&self, thread: &Thread, write: &AtomicU64, own: &AtomicU64, access: &Access) -> bool {
+        loop {
+            let accessor = thread.accessor();
+            let stamp = load(write);
+            if stamp.has_older() {
+                return false;
+            }
+            match accessor.read(stamp, load(own), Bytes::ALL) {
+                Step::Repeats => return true,
+                Step::Join(epoch) => self.depend(thread, epoch, access),
+                Step::Stamp(after) => {
+                    thread.stamp();
+                    own.store(after.read.0, Relaxed);
+                    mark(write, if after.mark { Stamp::reader_bit(accessor.slot()) } else { 0 });
+                    return true;
+                }
+            }
+        }
+    }
+
+    fn write_granule(&self, thread: &Thread, shadow: &Shadow, granule: usize, bytes: Bytes, access: &Access) {
+        let write = shadow.write(granule);
+        // As in `read_alone`. A write of the whole granule displaces nothing.
+        let alone = bytes == Bytes::ALL && !load(write).has_older();
+        let _held = (!alone).then(|| shadow.lock(granule));
+        loop {
+            let accessor = thread.accessor();
+            let stamp = load(write);
+            if stamp.covers_write(accessor.now, bytes) {
+                return;
+            }
+            let reads = read_stamps(shadow, granule, slots_to_check(stamp));
+            let step = match stamp.has_older() {
+                true => self.news_aside(thread, shadow, granule, Kind::Write, bytes).map(Step::Join),
+                false => None,
+            };
+            match step.unwrap_or_else(|| accessor.write(stamp, &reads, bytes)) {
+                Step::Repeats => return,
+                Step::Join(epoch) => self.depend(thread, epoch, access),
+                Step::Stamp(mut after) => {
+                    thread.stamp();
+                    for (slot, (old, new)) in reads.iter().zip(after.reads).enumerate() {
+                        if *old != new {
+                            shadow.read(slot, granule).store(new.0, Relaxed);
+                        }
+                    }
+                    if stamp.has_older() && !shadow.older().change(granule, |_, kept| kept.without(bytes)) {
+                        after.write.0 &= !Stamp::OLDER;
+                    }
+                    if !after.displaced.is_empty() {
+                        shadow.older().add(granule, Kind::Write, after.displaced);
+                        after.write.0 |= Stamp::OLDER;
+                    }
+                    write.store(after.write.0, Relaxed);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Updates of one kind conflict with everything but each other, so nothing that came before may be forgotten: read
+    /// stamps of others are moved aside, where they no longer stand for a repetition.
+    fn update_granule(&self, thread: &Thread, kind: Kind, granule: usize, bytes: Bytes, access: &Access) {
+        let shadow = &self.data;
+        let write = shadow.write(granule);
+        let _held = shadow.lock(granule);
+        loop {
+            let accessor = thread.accessor();
+            let stamp = load(write);
+            let reads = read_stamps(shadow, granule, slots_to_check(stamp));
+            let in_words =
+                [stamp].into_iter().chain(reads).filter_map(|stamp| accessor.news(stamp, bytes)).next();
+            let news = in_words.or_else(|| self.news_aside(thread, shadow, granule, kind, bytes));
+            if let Some(epoch) = news {
+                self.depend(thread, epoch, access);
+                continue;
+            }
+            for (slot, read) in reads.into_iter().enumerate() {
+                if read.bytes().overlaps(bytes) && read.index() != thread.index() {
+                    shadow.older().add(granule, Kind::Read, read);
+                    shadow.read(slot, granule).store(0, Relaxed);
+                }
+            }
+            shadow.older().add(granule, kind, Stamp::new(thread.stamp(), bytes));
+            mark(write, Stamp::OLDER | Stamp::reader_bit(accessor.slot()));
+            return;
+        }
+    }
+
+    /// An unknown epoch of a stamp kept aside that conflicts with an access of this kind.
+    fn news_aside(
+        &self,
+        thread: &Thread,
+        shadow: &Shadow,
+        granule: usize,
+        kind: Kind,
+        bytes: Bytes,
+    ) -> Option<Epoch> {
+        let accessor = thread.accessor();
+        let conflicting = shadow.older().all(granule).filter(|(other, _)| other.conflicts(kind));
+        conflicting.filter_map(|(_, stamp)| accessor.news(stamp, bytes)).next()
+    }
+
+    /// The thread's present event depends on an epoch of another thread.
+    #[cold]
+    #[inline(never)]
+    fn depend(&self, thread: &Thread, source: Epoch, access: &Access) {
+        if source.index() == thread.index() || thread.clock.knows(source) {
+            return;
+        }
+        let mut known = 0;
+        if let Some(other) = self.threads.get(source.index()) {
+            let already = thread.clock.of(source.index());
+            other.history.learned(already, source.time(), |epoch| {
+                if epoch.index() == thread.index() {
+                    known = known.max(epoch.time());
+                } else {
+                    thread.clock.learn(epoch);
+                }
+            });
+        }
+        thread.clock.learn(source);
+        let mut innermost = true;
+        thread.blocks.violate(thread.off_trial(), known, |frame| {
+            let violation = Violation {
+                function: thread.blocks.function(frame),
+                start: thread.blocks.start(frame),
+                innermost,
+                source,
+                address: access.address,
+                site: access.site,
+            };
+            innermost = false;
+            self.findings.violated(self, thread, &violation);
+        });
+        self.append_join(thread, source, access);
+    }
+
+    fn append_join(&self, thread: &Thread, source: Epoch, access: &Access) {
+        let dropped = |epoch: Epoch| {
+            if let Some(other) = self.threads.get(epoch.index()) {
+                other.take_off_trial(epoch.time());
+            }
+        };
+        thread.clock.take_news(|epoch| {
+            if epoch.index() != thread.index() {
+                thread.history.add_news(epoch, dropped);
+            }
+        });
+        let time = thread.fresh_time();
+        thread.history.append(time, source, access.address, access.site, dropped);
+        thread.joined_at(time);
+    }
+}
+
+#[inline(always)]
+fn load(word: &AtomicU64) -> Stamp {
+    Stamp(word.load(Relaxed))
+}
+
+/// Sets flags in the word of the last write, if they are not set.
+#[inline(always)]
+fn mark(write: &AtomicU64, flags: u64) {
+    if write.load(Relaxed) & flags != flags {
+        write.fetch_or(flags, Relaxed);
+    }
+}
+
+#[inline(always)]
+fn read_stamps(shadow: &Shadow, granule: usize, mut slots: u32) -> [Stamp; SLOTS] {
+    let mut reads = [Stamp::NONE; SLOTS];
+    while slots != 0 {
+        let slot = slots.trailing_zeros() as usize;
+        reads[slot] = load(shadow.read(slot, granule));
+        slots &= slots - 1;
+    }
+    reads
+}
+
+/// A lock is as long as its first byte: two small ones may be in one granule.
+fn first_byte(lock: u64) -> Bytes {
+    Bytes::range((lock % GRANULE) as usize, 1)
+}
+
+/// Divides an access into its granules.
+#[inline(always)]
+fn each_granule(shadow: &Shadow, access: &Access, mut each: impl FnMut(usize, Bytes, &Access)) {
+    let (mut at, end) = (access.address, access.address + access.bytes);
+    while at < end {
+        let offset = at % GRANULE;
+        let bytes = (GRANULE - offset).min(end - at);
+        let part = Access { address: at, bytes, site: access.site };
+        each(shadow.granule(at), Bytes::range(offset as usize, bytes as usize), &part);
+        at += bytes;
+    }
+}

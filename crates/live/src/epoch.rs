@@ -1,0 +1,240 @@
+//! Epochs and stamps: what a shadow word holds.
+//!
+//! An *epoch* is a thread index and a time of that thread. A *stamp* is an epoch with the bytes of the granule that it
+//! speaks for. In the word of the last write it also says which slots have read since, and whether other stamps of the
+//! granule are kept aside (`older.rs`).
+//!
+//! ```text
+//! bit   63..60    59..52   51      50..39   38..0
+//!       readers   bytes    older   index    time
+//! ```
+//!
+//! Index 0 belongs to no thread, so the empty word 0 is no stamp. The time is in the low bits: a new time is an addition.
+
+/// Bits of a time. A thread that began a block every 10 ns would use them up in an hour and a half; its index is then
+/// retired (`threads.rs`).
+pub const TIME_BITS: u32 = 39;
+/// Bits of a thread index.
+pub const INDEX_BITS: u32 = 12;
+/// How many thread indexes there are, including 0, which is nobody's.
+pub const INDEXES: usize = 1 << INDEX_BITS;
+/// Read words per granule: threads share them by index.
+pub const SLOTS: usize = 4;
+
+const TIME: u64 = (1 << TIME_BITS) - 1;
+const EPOCH: u64 = (1 << (TIME_BITS + INDEX_BITS)) - 1;
+const OLDER: u64 = 1 << (TIME_BITS + INDEX_BITS);
+const BYTES_SHIFT: u32 = TIME_BITS + INDEX_BITS + 1;
+const BYTES: u64 = 0xff << BYTES_SHIFT;
+const READERS_SHIFT: u32 = BYTES_SHIFT + 8;
+const READERS: u64 = 0xf << READERS_SHIFT;
+
+const _: () = assert!(READERS_SHIFT as usize + SLOTS == 64);
+
+/// A thread index and a time of that thread.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct Epoch(u64);
+
+impl Epoch {
+    /// The epoch of thread `index` at `time`.
+    #[inline(always)]
+    pub fn new(index: usize, time: u64) -> Epoch {
+        debug_assert!(index < INDEXES && time <= TIME);
+        Epoch((index as u64) << TIME_BITS | time)
+    }
+
+    /// An epoch from the word that [`Epoch::word`] gave.
+    #[inline(always)]
+    pub fn from_word(word: u64) -> Epoch {
+        Epoch(word & EPOCH)
+    }
+
+    /// The epoch as a number.
+    #[inline(always)]
+    pub fn word(self) -> u64 {
+        self.0
+    }
+
+    /// The thread.
+    #[inline(always)]
+    pub fn index(self) -> usize {
+        (self.0 >> TIME_BITS) as usize
+    }
+
+    /// The time.
+    #[inline(always)]
+    pub fn time(self) -> u64 {
+        self.0 & TIME
+    }
+}
+
+impl core::fmt::Debug for Epoch {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}@{}", self.index(), self.time())
+    }
+}
+
+/// A set of bytes of one granule, the byte at the lowest address in the lowest bit.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Bytes(pub u8);
+
+impl Bytes {
+    /// The whole granule.
+    pub const ALL: Bytes = Bytes(0xff);
+
+    /// `length` bytes from `offset` on; both within the granule.
+    #[inline(always)]
+    pub fn range(offset: usize, length: usize) -> Bytes {
+        debug_assert!(length >= 1 && offset + length <= 8);
+        Bytes((0xffu8 >> (8 - length)) << offset)
+    }
+
+    /// Whether the two have a byte in common.
+    #[inline(always)]
+    pub fn overlaps(self, other: Bytes) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+impl core::fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{:08b}", self.0)
+    }
+}
+
+/// What a shadow word holds: an epoch, the bytes it speaks for, and flags.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct Stamp(pub u64);
+
+impl Stamp {
+    /// The empty word: nobody has accessed the granule.
+    pub const NONE: Stamp = Stamp(0);
+
+    /// A stamp without flags.
+    #[inline(always)]
+    pub fn new(epoch: Epoch, bytes: Bytes) -> Stamp {
+        Stamp(epoch.0 | (bytes.0 as u64) << BYTES_SHIFT)
+    }
+
+    /// Who, and when.
+    #[inline(always)]
+    pub fn epoch(self) -> Epoch {
+        Epoch(self.0 & EPOCH)
+    }
+
+    /// The thread; 0 if there is none.
+    #[inline(always)]
+    pub fn index(self) -> usize {
+        self.epoch().index()
+    }
+
+    /// The bytes it speaks for.
+    #[inline(always)]
+    pub fn bytes(self) -> Bytes {
+        Bytes((self.0 >> BYTES_SHIFT) as u8)
+    }
+
+    /// Whether it speaks for no byte.
+    #[inline(always)]
+    pub fn is_empty(self) -> bool {
+        self.0 & BYTES == 0
+    }
+
+    /// The same without some bytes; empty if none is left.
+    #[inline(always)]
+    pub fn without(self, bytes: Bytes) -> Stamp {
+        let left = self.0 & !((bytes.0 as u64) << BYTES_SHIFT);
+        if left & BYTES == 0 { Stamp::NONE } else { Stamp(left) }
+    }
+
+    /// In the word of the last write: the slots that have read since, as a bit set.
+    #[inline(always)]
+    pub fn readers(self) -> u32 {
+        (self.0 >> READERS_SHIFT) as u32
+    }
+
+    /// The same stamp with this set of slots.
+    #[inline(always)]
+    pub fn with_readers(self, slots: u32) -> Stamp {
+        Stamp(self.0 & !READERS | (slots as u64) << READERS_SHIFT)
+    }
+
+    /// The bit that marks a read by `slot` in the word of the last write.
+    #[inline(always)]
+    pub fn reader_bit(slot: usize) -> u64 {
+        1 << (READERS_SHIFT as usize + slot)
+    }
+
+    /// Whether other stamps of the granule are kept aside.
+    #[inline(always)]
+    pub fn has_older(self) -> bool {
+        self.0 & OLDER != 0
+    }
+
+    /// The bit of [`Stamp::has_older`].
+    pub const OLDER: u64 = OLDER;
+    /// The bits of [`Stamp::epoch`].
+    pub const EPOCH: u64 = EPOCH;
+    /// The bits of [`Stamp::readers`].
+    pub const READERS: u64 = READERS;
+    /// Where the bits of [`Stamp::bytes`] begin.
+    pub const BYTES_SHIFT: u32 = BYTES_SHIFT;
+
+    /// The stamp alone: no readers, no flag.
+    #[inline(always)]
+    pub fn plain(self) -> Stamp {
+        Stamp(self.0 & (EPOCH | BYTES))
+    }
+
+    /// Whether this read stamp already stands for a read of `bytes` in the epoch `now`.
+    #[inline(always)]
+    pub fn covers_read(self, now: Epoch, bytes: Bytes) -> bool {
+        let wanted = Stamp::new(now, bytes).0;
+        (self.0 ^ wanted) & EPOCH == 0 && self.0 & wanted & BYTES == wanted & BYTES
+    }
+
+    /// Whether this write stamp already stands for a write of `bytes` in the epoch `now`, and nobody has read since.
+    #[inline(always)]
+    pub fn covers_write(self, now: Epoch, bytes: Bytes) -> bool {
+        self.covers_read(now, bytes) && self.0 & READERS == 0
+    }
+}
+
+impl core::fmt::Debug for Stamp {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        if self.0 == 0 {
+            return f.write_str("-");
+        }
+        write!(f, "{:?}:{:?}", self.epoch(), self.bytes())?;
+        if self.readers() != 0 {
+            write!(f, " read by {:04b}", self.readers())?;
+        }
+        if self.has_older() { f.write_str(" +older") } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_keeps_its_parts_apart() {
+        let stamp = Stamp::new(Epoch::new(INDEXES - 1, TIME), Bytes(0b0101_1010)).with_readers(0b1001);
+        assert_eq!((stamp.index(), stamp.epoch().time()), (INDEXES - 1, TIME));
+        assert_eq!((stamp.bytes(), stamp.readers()), (Bytes(0b0101_1010), 0b1001));
+        assert!(!stamp.has_older());
+        assert!(Stamp(stamp.0 | OLDER).has_older());
+        assert_eq!(stamp.without(Bytes(0b1111_0000)).bytes(), Bytes(0b0000_1010));
+        assert_eq!(stamp.without(Bytes::ALL), Stamp::NONE);
+        assert_eq!(Stamp(stamp.0 | OLDER).plain(), Stamp::new(stamp.epoch(), stamp.bytes()));
+    }
+
+    #[test]
+    fn ranges_of_bytes_start_at_the_lowest_address() {
+        assert_eq!(Bytes::range(0, 8), Bytes::ALL);
+        assert_eq!(Bytes::range(2, 3), Bytes(0b0001_1100));
+        assert_eq!(Bytes::range(7, 1), Bytes(0b1000_0000));
+    }
+}

@@ -1,0 +1,255 @@
+//! Stamps that do not fit into a granule's words, kept aside so that none is lost.
+//!
+//! Three things bring stamps here: bytes of one granule with different epochs (two `int`s that are written under two
+//! locks), more readers than slots, and updates of a commuting kind (atomic additions do not conflict with each other, so
+//! each thread's last one has to be known). Most granules have none; the flag in the word of the last write says so.
+//!
+//! A granule's stamps are a list of nodes in an arena. All functions expect the caller to hold the granule's stripe
+//! (`shadow.rs`). At most one stamp per thread, kind and byte is kept, so a list is bounded by the threads that use the
+//! granule.
+
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+
+use crate::epoch::Stamp;
+use crate::memory::Words;
+use crate::spin;
+
+/// What a stamp kept aside stands for. Updates are of the kinds that commute with themselves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Kind {
+    /// A read.
+    Read = 0,
+    /// A write, or an update that commutes with nothing.
+    Write = 1,
+    /// An atomic addition or subtraction.
+    Add = 2,
+    /// An atomic or.
+    Or = 3,
+    /// An atomic and.
+    And = 4,
+    /// An atomic exclusive or.
+    Xor = 5,
+    /// An atomic minimum.
+    Min = 6,
+    /// An atomic maximum.
+    Max = 7,
+}
+
+impl Kind {
+    const ALL: [Kind; 8] =
+        [Kind::Read, Kind::Write, Kind::Add, Kind::Or, Kind::And, Kind::Xor, Kind::Min, Kind::Max];
+
+    /// Whether it is an update of a kind that commutes with itself.
+    pub fn is_update(self) -> bool {
+        !matches!(self, Kind::Read | Kind::Write)
+    }
+
+    /// Whether accesses of the two kinds conflict.
+    pub fn conflicts(self, other: Kind) -> bool {
+        self != other || self == Kind::Write
+    }
+}
+
+const STAMPS: usize = 7;
+const NEXT: usize = 7;
+const NODE: usize = 8;
+
+/// The stamps kept aside, of all granules.
+#[derive(Debug)]
+pub struct Older {
+    /// Per granule, the number of its first node; 0 for none.
+    heads: Words,
+    /// Nodes of 7 stamps and the number of the next node. Node 0 is not used.
+    nodes: Words,
+    /// Guards the two below.
+    allocating: AtomicU64,
+    /// The first free node; 0 for none.
+    free: AtomicU64,
+    /// The first node that was never used.
+    fresh: AtomicU64,
+    /// Stamps that were lost because all nodes were in use.
+    lost: AtomicU64,
+}
+
+impl Older {
+    /// Room for so many granules and nodes; none if there is no memory.
+    pub fn new(granules: usize, nodes: usize) -> Option<Older> {
+        Some(Older {
+            heads: Words::reserve(granules)?,
+            nodes: Words::reserve(nodes * NODE)?,
+            allocating: AtomicU64::new(0),
+            free: AtomicU64::new(0),
+            fresh: AtomicU64::new(1),
+            lost: AtomicU64::new(0),
+        })
+    }
+
+    /// How many stamps were lost because there was no room.
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Relaxed)
+    }
+
+    fn word(&self, node: u64, word: usize) -> &AtomicU64 {
+        &self.nodes[node as usize * NODE + word]
+    }
+
+    fn nodes_of(&self, granule: usize) -> impl Iterator<Item = u64> {
+        let first = self.heads[granule].load(Relaxed);
+        let next = |&node: &u64| Some(self.word(node, NEXT).load(Relaxed));
+        core::iter::successors(Some(first), next).take_while(|&node| node != 0)
+    }
+
+    fn stamps_of(&self, granule: usize) -> impl Iterator<Item = &AtomicU64> {
+        self.nodes_of(granule).flat_map(move |node| (0..STAMPS).map(move |i| self.word(node, i)))
+    }
+
+    /// The granule's stamps.
+    pub fn all(&self, granule: usize) -> impl Iterator<Item = (Kind, Stamp)> {
+        self.stamps_of(granule).map(|word| word.load(Relaxed)).filter(|&word| word != 0).map(unpack)
+    }
+
+    /// Replaces each stamp by what `change` makes of it; an empty one is removed. Whether any is left.
+    pub fn change(&self, granule: usize, mut change: impl FnMut(Kind, Stamp) -> Stamp) -> bool {
+        let mut left = false;
+        for word in self.stamps_of(granule) {
+            let old = word.load(Relaxed);
+            if old == 0 {
+                continue;
+            }
+            let (kind, stamp) = unpack(old);
+            let new = change(kind, stamp);
+            word.store(if new.is_empty() { 0 } else { pack(kind, new) }, Relaxed);
+            left |= !new.is_empty();
+        }
+        if !left {
+            self.clear(granule);
+        }
+        left
+    }
+
+    /// Adds a stamp. It replaces earlier ones of its thread and kind for the same bytes.
+    pub fn add(&self, granule: usize, kind: Kind, stamp: Stamp) {
+        let mut stamp = stamp.plain();
+        self.change(granule, |other_kind, other| {
+            if other_kind != kind || other.index() != stamp.index() {
+                other
+            } else if other.epoch() == stamp.epoch() {
+                stamp = Stamp(stamp.0 | other.0);
+                Stamp::NONE
+            } else {
+                other.without(stamp.bytes())
+            }
+        });
+        let place = self.stamps_of(granule).find(|word| word.load(Relaxed) == 0);
+        let place = place.or_else(|| {
+            let node = self.allocate()?;
+            self.word(node, NEXT).store(self.heads[granule].load(Relaxed), Relaxed);
+            self.heads[granule].store(node, Relaxed);
+            Some(self.word(node, 0))
+        });
+        match place {
+            Some(place) => place.store(pack(kind, stamp), Relaxed),
+            None => self.lost.store(self.lost() + 1, Relaxed),
+        }
+    }
+
+    /// Removes all stamps of the granule.
+    pub fn clear(&self, granule: usize) {
+        let _held = spin::lock(&self.allocating);
+        let mut node = self.heads[granule].load(Relaxed);
+        self.heads[granule].store(0, Relaxed);
+        while node != 0 {
+            let next = self.word(node, NEXT).load(Relaxed);
+            for stamp in 0..STAMPS {
+                self.word(node, stamp).store(0, Relaxed);
+            }
+            self.word(node, NEXT).store(self.free.load(Relaxed), Relaxed);
+            self.free.store(node, Relaxed);
+            node = next;
+        }
+    }
+
+    fn allocate(&self) -> Option<u64> {
+        let _held = spin::lock(&self.allocating);
+        let free = self.free.load(Relaxed);
+        if free != 0 {
+            self.free.store(self.word(free, NEXT).load(Relaxed), Relaxed);
+            return Some(free);
+        }
+        let fresh = self.fresh.load(Relaxed);
+        let there = (fresh as usize) < self.nodes.len() / NODE;
+        there.then(|| {
+            self.fresh.store(fresh + 1, Relaxed);
+            fresh
+        })
+    }
+
+    /// Frees the lock of a holder that does not exist in this process: after a fork.
+    pub fn reset_locks(&self) {
+        spin::reset(&self.allocating);
+    }
+}
+
+/// Here the kind stands where the word of a write has its readers.
+fn pack(kind: Kind, stamp: Stamp) -> u64 {
+    stamp.with_readers(kind as u32).0
+}
+
+fn unpack(word: u64) -> (Kind, Stamp) {
+    let stamp = Stamp(word);
+    (Kind::ALL[stamp.readers() as usize & 7], stamp.plain())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::epoch::{Bytes, Epoch};
+
+    fn stamp(index: usize, time: u64, bytes: u8) -> Stamp {
+        Stamp::new(Epoch::new(index, time), Bytes(bytes))
+    }
+
+    #[test]
+    fn a_later_stamp_replaces_earlier_ones_of_its_thread_and_kind() {
+        let older = Older::new(4, 16).expect("memory");
+        older.add(1, Kind::Read, stamp(1, 5, 0xff));
+        older.add(1, Kind::Read, stamp(1, 6, 0x0f));
+        older.add(1, Kind::Read, stamp(2, 9, 0x0f));
+        older.add(1, Kind::Add, stamp(1, 7, 0x0f));
+        older.add(1, Kind::Read, stamp(1, 6, 0x10));
+        let mut all: Vec<_> = older.all(1).collect();
+        all.sort_by_key(|(kind, stamp)| (*kind as u8, stamp.0));
+        let expected = [
+            (Kind::Read, stamp(1, 5, 0xe0)),
+            (Kind::Read, stamp(2, 9, 0x0f)),
+            (Kind::Read, stamp(1, 6, 0x1f)),
+            (Kind::Add, stamp(1, 7, 0x0f)),
+        ];
+        let mut expected = expected.to_vec();
+        expected.sort_by_key(|(kind, stamp)| (*kind as u8, stamp.0));
+        assert_eq!(all, expected);
+        assert_eq!(older.all(2).count(), 0);
+    }
+
+    #[test]
+    fn nodes_are_used_again() {
+        let older = Older::new(4, 4).expect("memory");
+        for round in 0..100 {
+            for thread in 1..=21 {
+                older.add(round % 4, Kind::Read, stamp(thread, 1, 0xff));
+            }
+            assert_eq!(older.all(round % 4).count(), 21);
+            assert!(!older.change(round % 4, |_, _| Stamp::NONE));
+        }
+        assert_eq!(older.lost(), 0);
+    }
+
+    #[test]
+    fn what_finds_no_room_is_counted() {
+        let older = Older::new(4, 2).expect("memory");
+        (1..=9).for_each(|thread| older.add(0, Kind::Read, stamp(thread, 1, 0xff)));
+        assert_eq!((older.all(0).count(), older.lost()), (7, 2));
+    }
+}

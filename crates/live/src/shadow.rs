@@ -1,0 +1,111 @@
+//! Shadow memory: the words of every granule of 8 bytes.
+//!
+//! One plane of words for the last write, one per slot for reads, one for the lists of stamps kept aside. A granule's word is
+//! at the same place in each. Read-shared data has its reads in different planes, so its readers do not write to one
+//! cache line: a common word cost 51 times the uninstrumented time on a matrix multiplication, separate planes 13.
+//!
+//! Addresses are told apart by 43 bits. Linux puts programs and their heaps at 0x555… to 0x565…, or low, and libraries
+//! and stacks from 0x7ff… down; these would meet only after 680 GB of the latter.
+//!
+//! A *stripe* is a lock for the granules of some addresses. It orders slow paths that may meet in a program without races:
+//! accesses to different bytes of a granule, and stamps kept aside. Accesses to whole granules need none.
+
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+
+use crate::epoch::{SLOTS, Stamp};
+use crate::memory::Words;
+use crate::older::Older;
+use crate::spin::{self, Held};
+
+/// Bytes of a granule.
+pub const GRANULE: u64 = 8;
+
+const STRIPES: usize = 1024;
+/// Words of a cache line.
+const LINE: usize = 8;
+
+/// The planes.
+#[derive(Debug)]
+pub struct Shadow {
+    mask: u64,
+    writes: Words,
+    reads: [Words; SLOTS],
+    older: Older,
+    /// Each lock alone in its cache line.
+    stripes: Words,
+}
+
+impl Shadow {
+    /// Planes for addresses of so many bits; none if the address space is too small.
+    pub fn new(address_bits: u32, older_nodes: usize) -> Option<Shadow> {
+        let granules = 1usize << (address_bits - GRANULE.trailing_zeros());
+        let read_plane = || Words::reserve(granules);
+        Some(Shadow {
+            mask: granules as u64 - 1,
+            writes: Words::reserve(granules)?,
+            reads: [read_plane()?, read_plane()?, read_plane()?, read_plane()?],
+            older: Older::new(granules, older_nodes)?,
+            stripes: Words::reserve(STRIPES * LINE)?,
+        })
+    }
+
+    /// The granule of an address.
+    #[inline(always)]
+    pub fn granule(&self, address: u64) -> usize {
+        ((address / GRANULE) & self.mask) as usize
+    }
+
+    /// The word of a granule's last write.
+    #[inline(always)]
+    pub fn write(&self, granule: usize) -> &AtomicU64 {
+        &self.writes[granule]
+    }
+
+    /// The word of a granule's reads in a slot.
+    #[inline(always)]
+    pub fn read(&self, slot: usize, granule: usize) -> &AtomicU64 {
+        &self.reads[slot][granule]
+    }
+
+    /// Stamps kept aside. The caller holds the granule's stripe.
+    #[inline(always)]
+    pub fn older(&self) -> &Older {
+        &self.older
+    }
+
+    /// Locks a granule's stripe.
+    #[inline(always)]
+    pub fn lock(&self, granule: usize) -> Held<'_> {
+        spin::lock(&self.stripes[granule % STRIPES * LINE])
+    }
+
+    /// A new variable begins at each of these addresses: nothing is known of them.
+    pub fn clear(&self, address: u64, bytes: u64) {
+        let (first, end) = (address / GRANULE, address.saturating_add(bytes).div_ceil(GRANULE));
+        for granule in first..end {
+            let granule = (granule & self.mask) as usize;
+            let write = Stamp(self.write(granule).load(Relaxed));
+            if write == Stamp::NONE {
+                // Every read stamp has a mark in the word of the last write, so there is none either.
+                continue;
+            }
+            let mut slots = crate::rule::slots_to_check(write);
+            while slots != 0 {
+                self.read(slots.trailing_zeros() as usize, granule).store(0, Relaxed);
+                slots &= slots - 1;
+            }
+            if write.has_older() {
+                let _held = self.lock(granule);
+                self.older.clear(granule);
+            }
+            self.write(granule).store(0, Relaxed);
+        }
+    }
+
+    /// Frees the locks of holders that do not exist in this process: after a fork.
+    pub fn reset_locks(&self) {
+        self.stripes.iter().for_each(spin::reset);
+        self.older.reset_locks();
+    }
+}

@@ -1,0 +1,126 @@
+//! A thread of the program: its epoch, its clock, its open blocks and its join history.
+//!
+//! Only the thread itself changes these, through relaxed atomics, which cost what plain loads and stores do. Others read
+//! its history, its epoch and when its outermost block began.
+//!
+//! Time is lazy: it advances when a block begins or a join takes effect, and only if something carries the present time
+//! already. The end of a block needs no new time: an epoch is only ever compared with the starts of blocks that are
+//! still open.
+
+use core::sync::atomic::Ordering::{Relaxed, Release};
+use core::sync::atomic::{AtomicBool, AtomicU64};
+
+use crate::blocks::Blocks;
+use crate::clock::Clock;
+use crate::epoch::{Epoch, Stamp};
+use crate::history::History;
+use crate::rule::{self, Accessor};
+
+/// What is known about one thread. When it ends, its index, history and time go on in another thread (`threads.rs`).
+#[derive(Debug)]
+pub struct Thread {
+    index: usize,
+    /// The present epoch, as the fast paths compare it.
+    now: AtomicU64,
+    /// Whether something carries the present time: a stamp, a started thread.
+    stamped: AtomicBool,
+    /// The time of the last join.
+    joined: AtomicU64,
+    /// Blocks that started at this time or before are off trial: history that could show them violated was dropped.
+    off_trial: AtomicU64,
+    /// How many threads had ended when the outermost open block began; `u64::MAX` while none is open.
+    opened: AtomicU64,
+    pub(crate) clock: Clock,
+    pub(crate) blocks: Blocks,
+    pub(crate) history: History,
+}
+
+impl Thread {
+    /// A new index, whose times start at 1.
+    pub(crate) fn new(index: usize, history: usize, news: usize) -> Option<Thread> {
+        Some(Thread {
+            index,
+            now: AtomicU64::new(rule::fast_now(Epoch::new(index, 1))),
+            stamped: AtomicBool::new(false),
+            joined: AtomicU64::new(0),
+            off_trial: AtomicU64::new(0),
+            opened: AtomicU64::new(u64::MAX),
+            clock: Clock::new()?,
+            blocks: Blocks::new()?,
+            history: History::new(history, news)?,
+        })
+    }
+
+    /// The thread's number in epochs.
+    #[inline(always)]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The present epoch.
+    #[inline(always)]
+    pub fn now(&self) -> Epoch {
+        Stamp(self.now.load(Relaxed)).epoch()
+    }
+
+    /// Whether a block is open.
+    pub fn has_open_blocks(&self) -> bool {
+        self.blocks.depth() > 0
+    }
+
+    /// The present epoch, for something that will carry it.
+    #[inline(always)]
+    pub(crate) fn stamp(&self) -> Epoch {
+        self.stamped.store(true, Relaxed);
+        self.now()
+    }
+
+    /// The present time, which nothing carries yet.
+    #[inline(always)]
+    pub(crate) fn fresh_time(&self) -> u64 {
+        if self.stamped.load(Relaxed) {
+            self.stamped.store(false, Relaxed);
+            self.now.store(self.now.load(Relaxed) + 1, Relaxed);
+        }
+        self.now().time()
+    }
+
+    /// The thread as the rule sees it.
+    #[inline(always)]
+    pub(crate) fn accessor(&self) -> Accessor<impl Fn(Epoch) -> bool> {
+        let since = self.blocks.innermost_start().max(self.joined.load(Relaxed));
+        Accessor { now: self.now(), since, knows: |epoch| self.clock.knows(epoch) }
+    }
+
+    /// A join takes effect at this time.
+    pub(crate) fn joined_at(&self, time: u64) {
+        self.joined.store(time, Relaxed);
+    }
+
+    /// See the field.
+    pub(crate) fn off_trial(&self) -> u64 {
+        self.off_trial.load(Relaxed)
+    }
+
+    /// Another thread dropped history in which this one's time `time` was learned.
+    pub(crate) fn take_off_trial(&self, time: u64) {
+        self.off_trial.fetch_max(time, Relaxed);
+    }
+
+    /// The outermost block begins when so many threads have ended.
+    #[inline(always)]
+    pub(crate) fn opened_after(&self, ended: u64) {
+        self.opened.store(ended, Relaxed);
+    }
+
+    /// The outermost block has ended.
+    #[inline(always)]
+    pub(crate) fn closed(&self) {
+        self.opened.store(u64::MAX, Release);
+    }
+
+    /// How many threads had ended when the outermost open block began; `u64::MAX` while none is open.
+    pub(crate) fn opened(&self) -> u64 {
+        self.opened.load(Relaxed)
+    }
+}

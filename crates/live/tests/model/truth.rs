@@ -1,0 +1,102 @@
+//! The definition, by brute force: which blocks have an event of another thread between their begin and one of their events.
+
+use std::collections::BTreeSet;
+
+use atomvet_live::older::Kind;
+
+use crate::execution::{Event, Execution, Op};
+
+/// The begin events of all violated blocks.
+pub(crate) fn violated(execution: &Execution, lock_conflicts: bool) -> BTreeSet<usize> {
+    let events = &execution.events;
+    let lives = lives(events);
+    assert!(events.len() <= 128, "a set of events is a number here");
+    // before[j]: the events that happen before event j, and itself.
+    let mut before: Vec<u128> = Vec::new();
+    for j in 0..events.len() {
+        let mut all = 1 << j;
+        for i in (0..j).rev() {
+            if all >> i & 1 == 0 && ordered(events, &lives, i, j, lock_conflicts) {
+                all |= before[i];
+            }
+        }
+        before.push(all);
+    }
+    let mut violated = BTreeSet::new();
+    for (block, piece) in pieces(events) {
+        let first = piece[0];
+        let interleaves = |x: usize, m: usize| {
+            events[x].thread != events[m].thread && before[m] >> x & 1 == 1 && before[x] >> first & 1 == 1
+        };
+        if piece.iter().any(|&m| (first..m).any(|x| interleaves(x, m))) {
+            violated.insert(block);
+        }
+    }
+    violated
+}
+
+/// Per event, the life of every granule then.
+fn lives(events: &[Event]) -> Vec<Vec<usize>> {
+    let mut lives = vec![0; 16];
+    let mut all = Vec::new();
+    for event in events {
+        if let Op::NewLife { address } = event.op {
+            lives[address as usize / 8] += 1;
+        }
+        all.push(lives.clone());
+    }
+    all
+}
+
+fn ordered(events: &[Event], lives: &[Vec<usize>], i: usize, j: usize, lock_conflicts: bool) -> bool {
+    let (a, b) = (events[i], events[j]);
+    if a.thread == b.thread {
+        return true;
+    }
+    match (a.op, b.op) {
+        (Op::Access { kind: k, address: x, bytes: n }, Op::Access { kind: l, address: y, bytes: m }) => {
+            let conflict = match (k, l) {
+                (Kind::Read, Kind::Read) => false,
+                (Kind::Write, _) | (_, Kind::Write) => true,
+                (k, l) => k != l,
+            };
+            let common = |byte: &u64| lives[i][*byte as usize / 8] == lives[j][*byte as usize / 8];
+            conflict && (x.max(y)..(x + n).min(y + m)).any(|byte| common(&byte))
+        }
+        (
+            Op::Lock { lock: x, shared: r } | Op::Unlock { lock: x, shared: r },
+            Op::Lock { lock: y, shared: s } | Op::Unlock { lock: y, shared: s },
+        ) => lock_conflicts && x == y && !(r && s),
+        (Op::Fork(u), _) if u == b.thread => true,
+        (_, Op::Join(u)) if u == a.thread => true,
+        _ => false,
+    }
+}
+
+/// The blocks, by their begin events, and the events of each piece of them.
+fn pieces(events: &[Event]) -> Vec<(usize, Vec<usize>)> {
+    let mut done = Vec::new();
+    let threads = events.iter().map(|event| event.thread).max().unwrap_or(0) + 1;
+    let mut open: Vec<Vec<(usize, Vec<usize>)>> = vec![Vec::new(); threads];
+    for (i, event) in events.iter().enumerate() {
+        let open = &mut open[event.thread];
+        if event.op == Op::Begin {
+            open.push((i, Vec::new()));
+        }
+        for (_, piece) in open.iter_mut() {
+            piece.push(i);
+        }
+        match event.op {
+            Op::End => done.extend(open.pop()),
+            Op::Split => {
+                for (block, piece) in open.iter_mut() {
+                    done.push((*block, std::mem::take(piece)));
+                }
+            }
+            _ => {}
+        }
+    }
+    done.extend(open.into_iter().flatten());
+    done.retain(|(_, piece)| !piece.is_empty());
+    done
+}
