@@ -12,7 +12,7 @@ fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("libtsan.so.2");
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let agent = out.with_file_name("libatomvet_agent.so");
-    let hooks = out.with_file_name("hooks.o");
+    let hooks = HOOKS.map(|(file, _)| out.with_file_name(file));
     println!("cargo::rerun-if-changed=../agent/src");
     println!("cargo::rerun-if-changed=../jvm/src");
     println!("cargo::rerun-if-changed=../runtime/src");
@@ -22,7 +22,7 @@ fn main() {
     let target = std::env::var("TARGET").unwrap_or_default();
     if !target.starts_with("x86_64") || !target.contains("linux") {
         // Traces can be checked everywhere; programs can be run on Linux for x86-64 only.
-        for library in [out, agent, hooks] {
+        for library in [out, agent].into_iter().chain(hooks) {
             std::fs::write(library, []).expect("the output directory can be written");
         }
         println!("cargo::rustc-env=ATOMVET_LIBRARY_VERSION=none");
@@ -36,13 +36,22 @@ fn main() {
     let options =
         ["--extern", "atomvet_recorder", "-C", "lto=fat", "-C", "link-arg=-Wl,-soname,libtsan.so.2"];
     compile("atomvet_runtime", "cdylib", &source("runtime"), &out, &options);
-    let options = ["--extern", "atomvet_recorder", "--cfg", "near", "--emit", "obj"];
-    compile("hooks", "rlib", &crates.join("runtime/src/hooks/plain.rs"), &hooks, &options);
+    for (object, (_, kind)) in hooks.iter().zip(HOOKS) {
+        let options =
+            ["--extern", "atomvet_recorder", "--cfg", kind, "--emit", "obj", "-C", "relocation-model=pic"];
+        compile("hooks", "rlib", &crates.join("runtime/src/linked/mod.rs"), object, &options);
+    }
     compile("atomvet_jvm", "rlib", &source("jvm"), &jvm, &[]);
     let options = ["--extern", "atomvet_recorder", "--extern", "atomvet_jvm", "-C", "lto=fat"];
     compile("atomvet_agent", "cdylib", &source("agent"), &agent, &options);
-    tell_version(&[agent, hooks, out, crates.join("../include/atomvet.h")]);
+    let header = crates.join("../include/atomvet.h");
+    tell_version(&[&[agent, out, header], &hooks[..]].concat());
 }
+
+/// The objects that `atomvet cc` links into programs, into shared libraries and into static programs, and which kind of
+/// `crates/runtime/src/linked` each is.
+const HOOKS: [(&str, &str); 3] =
+    [("hooks.o", "near"), ("hooks-shared.o", "shared"), ("hooks-static.o", "alone")];
 
 /// Where the command unpacks these files goes by what is in them. Told here, so that it need not read them all whenever it runs.
 fn tell_version(files: &[PathBuf]) {

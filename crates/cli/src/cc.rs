@@ -1,8 +1,8 @@
 //! `atomvet cc` and `atomvet c++`: a compiler that makes programs which can be watched.
 //!
 //! The arguments go to gcc, g++, clang or clang++ as they are, followed by those that instrument accesses, keep the
-//! boundaries of functions that are inlined, and link the runtime. The result runs like any other program; only
-//! under `atomvet run` does the runtime do anything.
+//! boundaries of functions that are inlined, and link hooks that do nothing (`crates/runtime/src/linked`). The result depends on
+//! no file of ours and runs like any other program; under `atomvet run` the hooks call the runtime.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
@@ -61,6 +61,12 @@ fn become_compiler(language: Language, arguments: &[OsString]) -> ExitCode {
     command.args(arguments);
     match Library::unpack() {
         Ok(library) => {
+            let arguments = &expanded(arguments, 0)[..];
+            if is_static(arguments) {
+                say::note(
+                    "-static: compiled without hooks, because no runtime can be loaded into a static program; leave out -static to check it",
+                );
+            }
             command.args(added(family(&compiler), arguments, &library));
         }
         Err(error) => say::note(format!("{error:#}; compiled without hooks")),
@@ -122,13 +128,17 @@ fn words(text: &str) -> Vec<OsString> {
     words
 }
 
+/// Whether a program is to be made into which no runtime can be loaded.
+fn is_static(arguments: &[OsString]) -> bool {
+    arguments.iter().any(|a| a == "-static" || a == "-static-pie")
+}
+
 /// The arguments behind those of the user.
 fn added(family: Family, arguments: &[OsString], library: &Library) -> Vec<OsString> {
-    let arguments = &expanded(arguments, 0)[..];
     let has = |wanted: &[&str]| arguments.iter().any(|a| wanted.iter().any(|w| a == w));
     // Programs without the usual libraries cannot have ours either, nor can those for other machines or sanitizers.
     let others = ["-fsanitize=address", "-fsanitize=memory", "-fsanitize=hwaddress", "-fsanitize=leak"];
-    if has(&["-nostdlib", "-nodefaultlibs", "-ffreestanding", "-static", "-static-pie", "-m32", "-mx32"])
+    if has(&["-nostdlib", "-nodefaultlibs", "-ffreestanding", "-m32", "-mx32"])
         || arguments.iter().any(|a| others.iter().any(|other| a.to_string_lossy().starts_with(other)))
     {
         return Vec::new();
@@ -136,6 +146,16 @@ fn added(family: Family, arguments: &[OsString], library: &Library) -> Vec<OsStr
     let mut added: Vec<OsString> = Vec::new();
     let mut add = |arguments: &[&str]| added.extend(arguments.iter().map(OsString::from));
     let directory = library.directory.to_string_lossy();
+    // A dash alone is standard input.
+    let has_input = arguments.iter().any(|a| a == "-" || !a.to_string_lossy().starts_with('-'));
+    let links = has_input && !has(&["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r"]);
+    if is_static(arguments) {
+        // Objects may have hooks all the same, if they were compiled without that option.
+        if links {
+            add(&[&format!("-Wl,{directory}/hooks-static.o")]);
+        }
+        return added;
+    }
     add(&["-isystem", &directory]);
     if !arguments.iter().any(|a| a.to_string_lossy().starts_with("-g")) {
         add(&["-g"]);
@@ -158,18 +178,13 @@ fn added(family: Family, arguments: &[OsString], library: &Library) -> Vec<OsStr
             "-Qunused-arguments",
         ]),
     }
-    // A dash alone is standard input.
-    let has_input = arguments.iter().any(|a| a == "-" || !a.to_string_lossy().starts_with('-'));
-    let links = has_input && !has(&["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r"]);
     if links {
-        // Hooks that are called directly, not through the tables of the loader: half of what they cost. They have a thread-local
-        // variable, which has to live as long as the thread does: those of libraries may go before.
-        if !has(&["-shared"]) {
-            add(&[&format!("-Wl,{directory}/hooks.o")]);
-        }
-        add(&[&format!("-L{directory}"), &format!("-Wl,-rpath,{directory}")]);
-        if family == Family::Clang {
-            add(&["-x", "none", "-ltsan", "-lpthread"]);
+        // No library of ours: what is linked runs without us, anywhere.
+        let hooks = if has(&["-shared"]) { "hooks-shared.o" } else { "hooks.o" };
+        add(&[&format!("-Wl,{directory}/{hooks}"), "-ldl"]);
+        if family == Family::Gcc {
+            // Where gcc finds an empty archive in place of ThreadSanitizer's runtime.
+            add(&[&format!("-L{directory}")]);
         }
     }
     added
@@ -182,25 +197,27 @@ mod tests {
     fn added_to(family: Family, arguments: &str) -> String {
         let arguments: Vec<OsString> = arguments.split(' ').map(OsString::from).collect();
         let library = Library { directory: "/lib/av".into() };
-        let added: Vec<String> =
-            added(family, &arguments, &library).iter().map(|a| a.to_string_lossy().into_owned()).collect();
+        let added: Vec<String> = added(family, &expanded(&arguments, 0), &library)
+            .iter()
+            .map(|a| a.to_string_lossy().into_owned())
+            .collect();
         added.join(" ")
     }
 
     #[test]
-    fn only_links_get_the_library() {
-        assert!(added_to(Family::Gcc, "-O2 a.c -o a").contains("-Wl,-rpath,/lib/av"));
-        assert!(!added_to(Family::Gcc, "-O2 -c a.c").contains("rpath"));
-        assert!(added_to(Family::Gcc, "-O2 a.c -o a").contains("hooks.o"));
-        assert!(!added_to(Family::Gcc, "-O2 -shared a.c -o a.so").contains("hooks.o"));
-        assert!(!added_to(Family::Gcc, "--version").contains("rpath"));
-        assert!(added_to(Family::Clang, "a.o b.o -o a").contains("-ltsan"));
-        assert!(!added_to(Family::Clang, "-c a.c").contains("-ltsan"));
+    fn only_links_get_the_hooks() {
+        for family in [Family::Gcc, Family::Clang] {
+            assert!(added_to(family, "-O2 a.c -o a").contains("-Wl,/lib/av/hooks.o"));
+            assert!(added_to(family, "-O2 -shared a.c -o a.so").contains("-Wl,/lib/av/hooks-shared.o"));
+            assert!(!added_to(family, "-O2 -c a.c").contains("hooks"));
+            assert!(!added_to(family, "--version").contains("hooks"));
+        }
     }
 
     #[test]
     fn what_cannot_have_a_library_is_left_alone() {
-        assert_eq!(added_to(Family::Gcc, "-static a.c"), "");
+        assert_eq!(added_to(Family::Gcc, "-static -c a.c"), "");
+        assert_eq!(added_to(Family::Gcc, "-static a.o"), "-Wl,/lib/av/hooks-static.o");
         assert_eq!(added_to(Family::Clang, "-nostdlib -c a.c"), "");
         assert_eq!(added_to(Family::Gcc, "-fsanitize=address,undefined -c a.c"), "");
         assert_eq!(added_to(Family::Gcc, "-m32 -c a.c"), "");
@@ -213,7 +230,7 @@ mod tests {
         std::fs::write(&inner, "-c 'a file.c'\n").expect("a file");
         std::fs::write(&outer, format!("-O2 \"@{}\" -DX=\\\"y\\\"", inner.display())).expect("a file");
         let outer = format!("@{}", outer.display());
-        assert!(!added_to(Family::Clang, &outer).contains("-ltsan"));
+        assert!(!added_to(Family::Clang, &outer).contains("hooks.o"));
         assert_eq!(expanded(&[outer.into()], 0), ["-O2", "-c", "a file.c", "-DX=\"y\""]);
         assert_eq!(expanded(&["@/nowhere".into()], 0), ["@/nowhere"]);
     }

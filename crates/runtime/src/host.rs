@@ -26,7 +26,7 @@ fn in_child() {
 
 /// What every instrumented file calls before anything else.
 #[unsafe(no_mangle)]
-extern "C" fn __tsan_init() {
+pub(crate) extern "C" fn __tsan_init() {
     if has_started() {
         libraries::notice()
     } else {

@@ -14,6 +14,7 @@
 
 use atomvet_recorder::{atomics, late, lock, planes, process, ring, shadow, stream, sys, thread};
 
+mod attach;
 mod blocks;
 mod hooks;
 mod host;

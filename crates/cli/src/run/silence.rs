@@ -20,8 +20,8 @@ pub(crate) fn why_silent(program: &OsStr) -> String {
     let Ok(file) = object::File::parse(&*bytes) else { return format!("it calls no hooks; {REBUILD}") };
     let symbols = || file.symbols().chain(file.dynamic_symbols());
     let hooks = || symbols().filter(|symbol| symbol.name().is_ok_and(|name| name.starts_with("__tsan_")));
-    // What `atomvet cc` links in has some of the hooks, but not this one.
-    if hooks().any(|hook| hook.is_definition() && hook.name() == Ok("__tsan_init")) {
+    let is_linked_by_us = has_note(&file);
+    if !is_linked_by_us && hooks().any(|hook| hook.is_definition() && hook.name() == Ok("__tsan_init")) {
         return "it contains ThreadSanitizer's own runtime, as clang links it; link it again with \
             ATOMVET_CC=clang CC=\"atomvet cc\" (ATOMVET_CXX=clang++ CXX=\"atomvet c++\"); objects need no rebuild"
             .to_owned();
@@ -37,10 +37,15 @@ pub(crate) fn why_silent(program: &OsStr) -> String {
             take away its set-user-ID and set-group-ID bits for the test"
             .to_owned();
     }
-    if hooks().next().is_some() {
+    if is_linked_by_us || hooks().next().is_some() {
         return "it is built for it, but came to no instrumented code; see how it ended".to_owned();
     }
     format!("it calls no hooks; {REBUILD}")
+}
+
+/// Whether `atomvet cc` has linked a file: then it has a note, which nobody strips.
+pub(crate) fn has_note(file: &object::File<'_>) -> bool {
+    file.section_by_name(".note.atomvet").is_some()
 }
 
 /// The file that is run under this name.

@@ -12,6 +12,7 @@ use memmap2::Mmap;
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 
 use super::jvm::{Names, Role};
+use super::silence::has_note;
 
 /// The environment variable with directories of debug information, with colons between, as debuggers know them.
 const DEBUG_PATH: &str = "ATOMVET_DEBUG_PATH";
@@ -536,7 +537,8 @@ impl Contents {
                 || name.starts_with("__cyg_profile_")
                 || name.starts_with("atomvet_begin")
         };
-        contents.instrumented = file.dynamic_symbols().chain(file.symbols()).any(|s| is_hook(&s));
+        contents.instrumented =
+            has_note(&file) || file.dynamic_symbols().chain(file.symbols()).any(|s| is_hook(&s));
         contents.path = debug_file(path, &file).unwrap_or(contents.path);
         // All is read at once: a library may be gone when more of it is asked for.
         contents.loader();

@@ -11,6 +11,7 @@ use core::arch::naked_asm;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst};
 
+use super::wide::{Halves, Wide, compare_exchange_wide, update_wide};
 use crate::ring::Kind;
 use crate::thread::{self, Thread};
 use crate::{atomics, late, shadow, stream};
@@ -211,46 +212,6 @@ extern "C" fn __tsan_atomic_thread_fence(_order: c_int) {
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_atomic_signal_fence(_order: c_int) {
     core::sync::atomic::compiler_fence(SeqCst);
-}
-
-/// 16 bytes that are changed as one. Stable Rust has no such type, so the instruction is called by its name.
-#[repr(C, align(16))]
-struct Wide([u64; 2]);
-
-type Halves = u128;
-
-/// Puts `new` there if `expected` is there; returns what was there.
-#[inline(always)]
-fn compare_exchange_wide(address: &Wide, expected: Halves, new: Halves) -> Halves {
-    let (low, high): (u64, u64);
-    // SAFETY: the caller's object, aligned as the instruction demands. `rbx` is the compiler's and put back.
-    unsafe {
-        core::arch::asm!(
-            "xchg rsi, rbx",
-            "lock cmpxchg16b [rdi]",
-            "mov rbx, rsi",
-            in("rdi") address,
-            inout("rsi") new as u64 => _,
-            in("rcx") (new >> 64) as u64,
-            inout("rax") expected as u64 => low,
-            inout("rdx") (expected >> 64) as u64 => high,
-            options(nostack),
-        );
-    }
-    Halves::from(high) << 64 | Halves::from(low)
-}
-
-/// Does something to 16 bytes, as often as it takes; returns what was there.
-#[inline(always)]
-fn update_wide(address: &Wide, change: impl Fn(Halves) -> Halves) -> Halves {
-    let mut seen = compare_exchange_wide(address, 0, 0);
-    loop {
-        let found = compare_exchange_wide(address, seen, change(seen));
-        if found == seen {
-            return seen;
-        }
-        seen = found;
-    }
 }
 
 /// The hooks of 16 bytes. Their last arguments say how strongly an operation is meant, which nobody asks here: the first of

@@ -7,6 +7,7 @@ use crate::thread::{self, Thread};
 
 mod atomic;
 mod plain;
+mod wide;
 
 /// Where the hooks go on that are part of the runtime, and those that programs carry.
 macro_rules! rests {

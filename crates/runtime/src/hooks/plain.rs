@@ -2,8 +2,8 @@
 //! instructions that call nothing and save no register. One that is late where its word is quiet takes some 25 more: programs with
 //! short functions have as many of those. Everything else goes on in Rust, with the place it was called from.
 //!
-//! This file is compiled twice. As a part of the runtime it serves programs that were built for ThreadSanitizer. By itself,
-//! as `near`, it is an object that `atomvet cc` links into programs: calls go straight there instead of through the
+//! This file is compiled twice. As a part of the runtime it serves programs that were built for ThreadSanitizer. As `near`, it
+//! is part of the object that `atomvet cc` links into programs (`linked/`): calls go straight there instead of through the
 //! tables of the loader, which would take as long as the hook itself. Such an object knows its thread by a variable of its
 //! own, which the runtime sets, if it finds that both go by the same [`LAYOUT`]: programs may be older than the runtime.
 
@@ -36,7 +36,7 @@ macro_rules! the_rest {
         concat!("mov rsi, qword ptr [rsp]\n jmp ", $slow)
     };
 }
-/// Leaves the rest to the runtime, and tells it about the variable.
+/// Leaves the rest to the runtime, if there is one, and tells it about the variable.
 #[cfg(near)]
 macro_rules! the_rest {
     ($slow:literal) => {
@@ -45,9 +45,9 @@ macro_rules! the_rest {
             "mov rdx, qword ptr fs:[0]\n",
             "add rdx, qword ptr [rip + atomvet_near_thread@GOTTPOFF]\n",
             "mov ecx, offset atomvet_near_layout\n",
-            "jmp ",
+            "jmp qword ptr [rip + ",
             $slow,
-            "_near@PLT"
+            "_slot]"
         )
     };
 }
