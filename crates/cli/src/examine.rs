@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use atomvet_check::idioms::Idiom;
 use atomvet_check::registry::Entry;
 use atomvet_check::verify;
 use atomvet_check::witness::{Explanation, SerialOrder};
@@ -54,6 +55,15 @@ pub(crate) struct Options<'a> {
     pub(crate) explaining: Explaining,
     /// Which findings do not count.
     pub(crate) aside: Rules<'a>,
+}
+
+impl<'a> Options<'a> {
+    /// How to read a trace.
+    pub(crate) fn reading(&self, until: Until, objects: Told) -> Reading<'a> {
+        let idiom = self.aside.idioms.contains(&Idiom::CommutingUpdates);
+        let commuting = Told::if_asked(idiom || self.config.commuting_updates);
+        Reading { discipline: self.discipline, spec: self.spec, until, objects, commuting }
+    }
 }
 
 /// Which findings are kept.
@@ -222,7 +232,7 @@ pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Exam
         .map(|(account, entry)| Running::new(account, entry, options))
         .collect();
     let objects = Told::to(running.iter().map(|checker| &*checker.analysis));
-    let reading = Reading { discipline: options.discipline, spec: options.spec, until: Until::End, objects };
+    let reading = options.reading(Until::End, objects);
     let mut serial =
         (options.serial_order == Serial::Yes).then(|| (SerialOrder::new(&options.config), Vec::new()));
     let mut entered = Entered::default();

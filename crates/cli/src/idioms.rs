@@ -24,7 +24,7 @@ use crate::aside::Aside;
 use crate::budget::Budget;
 use crate::examine::{Options, Verdict, Violation};
 use crate::interrupt;
-use crate::pipeline::{self, Pass, Reading, Told, Until};
+use crate::pipeline::{self, Pass, Told, Until};
 use crate::predicted::{Foreboding, all_judged};
 use crate::spool::Source;
 use crate::suggest::did_you_mean;
@@ -61,8 +61,7 @@ pub(crate) fn find(
         return Ok(Benign::default());
     }
     let until = Until::Event(EventId(pass.tally.events), Budget::UNLIMITED);
-    let mut reading =
-        Reading { discipline: options.discipline, spec: options.spec, until, objects: Told::No };
+    let mut reading = options.reading(until, Told::No);
     let mut search = Search::new(options.aside.idioms);
     let searched = pipeline::run_again(source, reading, &mut pass.names, |slice| {
         search.events(slice.first, slice.events);

@@ -1,8 +1,8 @@
 //! One pass over a trace, on two threads.
 //!
 //! ```text
-//! reader thread:  Input ──► Wellformed ──► Filter ──► Counter ──►╮ bounded channel
-//! this thread:    consume(slice of a block) ◄───────────────────╯
+//! reader thread:  Input ──► Wellformed ──► Commuting ──► Filter ──► Counter ──►╮ bounded channel
+//! this thread:    consume(slice of a block) ◄─────────────────────────────────╯
 //!                       ╰──► empty blocks go back and are filled again
 //! ```
 //!
@@ -17,6 +17,7 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::{channel, sync_channel};
 
 use atomvet_check::Analysis;
+use atomvet_trace::commuting::Commuting;
 use atomvet_trace::objects::Objects;
 use atomvet_trace::wellformed::{Discipline, Repair, Wellformed};
 use atomvet_trace::{Error, ErrorKind, Event, EventId, Format, Names, VarId};
@@ -39,6 +40,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) until: Until,
     /// Whether somebody heeds the objects that variables belong to.
     pub(crate) objects: Told,
+    /// Whether somebody heeds which updates commute.
+    pub(crate) commuting: Told,
 }
 
 /// Whether something is told that costs time and memory to find out.
@@ -52,9 +55,14 @@ pub(crate) enum Told {
 }
 
 impl Told {
+    /// What somebody asks for.
+    pub(crate) fn if_asked(asked: bool) -> Told {
+        if asked { Told::Yes } else { Told::No }
+    }
+
     /// Of objects, if one of these checkers heeds them.
     pub(crate) fn to<'a>(mut checkers: impl Iterator<Item = &'a dyn Analysis>) -> Told {
-        if checkers.any(|checker| checker.heeds_objects()) { Told::Yes } else { Told::No }
+        Told::if_asked(checkers.any(|checker| checker.heeds_objects()))
     }
 }
 
@@ -274,6 +282,7 @@ struct Reader<'a> {
     /// [`Counter::count`], or [`Counter::number`] where an earlier pass has counted.
     count: fn(&mut Counter, &[Event]) -> Tally,
     wellformed: Wellformed,
+    commuting: Commuting,
     filter: Option<Filter<'a>>,
     counter: Counter,
     objects: Objects,
@@ -295,6 +304,7 @@ impl<'a> Reader<'a> {
             input,
             count,
             wellformed: Wellformed::new(reading.discipline),
+            commuting: Commuting::default(),
             filter: reading.spec.map(Filter::new),
             counter: Counter::default(),
             objects: Objects::default(),
@@ -341,6 +351,9 @@ impl<'a> Reader<'a> {
         if !input.is_checked() {
             (self.wellformed.check(first, &mut batch.events, input.names()))
                 .map_err(|broken| source.broken(input.place(broken.index), broken))?;
+            if reading.commuting == Told::Yes {
+                self.commuting.resolve(&mut batch.events);
+            }
         }
         if let Some(filter) = &mut self.filter {
             filter.apply(&mut batch.events, input.names());

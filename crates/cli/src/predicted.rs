@@ -27,7 +27,7 @@ use crate::examine::{Judgement, Options, Verdict, Wanted, site, word};
 use crate::idioms::Benign;
 use crate::interrupt::{self, Overdue};
 use crate::output::Output;
-use crate::pipeline::{self, Pass, Reading, Told, Until};
+use crate::pipeline::{self, Pass, Told, Until};
 use crate::progress::Work;
 use crate::say;
 use crate::spool::Source;
@@ -287,14 +287,10 @@ pub(crate) fn schedules(
     let budget = Budget::last(limit);
     let until = Until::Event(EventId(pass.tally.events), budget);
     let mut events: Vec<Event> = Vec::new();
-    let read = pipeline::run(
-        source,
-        Reading { discipline: options.discipline, spec: options.spec, until, objects: Told::No },
-        |slice| {
-            events.extend_from_slice(slice.events);
-            ControlFlow::Continue(())
-        },
-    )?;
+    let read = pipeline::run(source, options.reading(until, Told::No), |slice| {
+        events.extend_from_slice(slice.events);
+        ControlFlow::Continue(())
+    })?;
     if read.partial.is_some() {
         say_stopped(&source.given);
         return Ok(());

@@ -108,7 +108,8 @@ pub(crate) fn learn(
     let mut findings = Findings::folded(config);
     let mut entered = Entered::default();
     let objects = Told::to(std::iter::once(&*analysis));
-    let reading = Reading { discipline, objects, ..Reading::default() };
+    let commuting = Told::if_asked(config.commuting_updates);
+    let reading = Reading { discipline, objects, commuting, ..Reading::default() };
     let pass = pipeline::run(source, reading, |slice| {
         if !slice.objects.is_empty() {
             analysis.objects(slice.first_variable, slice.objects);

@@ -139,7 +139,7 @@ type Answer = (Option<Explanation>, Option<Judgement>);
 
 fn reading<'a>(options: &Options<'a>, end: u64, budget: Budget) -> Reading<'a> {
     let until = Until::Event(EventId(end), budget);
-    Reading { discipline: options.discipline, spec: options.spec, until, objects: Told::No }
+    options.reading(until, Told::No)
 }
 
 /// Says once that explaining takes long, where no bar shows it.

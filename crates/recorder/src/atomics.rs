@@ -119,8 +119,8 @@ pub fn is_covered(thread: &Thread, address: usize, size: usize) -> bool {
     }
 }
 
-/// Under the lock of its stripe: what an access counts as. Updates commute only where nothing else is done (`translate.rs`), and where that
-/// was left out, nobody but these words knows it.
+/// Under the lock of its stripe: what an access counts as. Updates commute until the value is read, and where a read
+/// was left out, nobody but these words knows of it.
 #[inline(always)]
 pub fn as_used(kind: Kind, address: usize, size: usize) -> Kind {
     let word = if commutes(kind) { writes_to(address) } else { 0 };
@@ -143,7 +143,7 @@ pub fn take_over(thread: &mut Thread, kind: Kind, address: usize, size: usize, p
     let may_be_silent = !commutes(kind) && word & ALWAYS == 0;
     let is_this = word == 0 || word & VARIABLE == this;
     if may_be_silent && is_this && word & ALONE != 0 && is_noted(thread, access, word, address) {
-        if word & SILENCED == 0 {
+        if word & SILENCED == 0 && kind != Kind::Write {
             writes.store(word | SILENCED, Ordering::Relaxed);
         }
         return false;
@@ -173,9 +173,8 @@ pub fn take_over(thread: &mut Thread, kind: Kind, address: usize, size: usize, p
         word |= ALONE;
     }
     if !is_recorded && !has_patience() {
-        // The first value that is put there does not keep updates from commuting.
-        let is_first = kind == Kind::Write && thread::index_of(word) == 0 && word & READ_BY == 0;
-        word |= if is_first { 0 } else { SILENCED };
+        // A write does not keep updates from commuting.
+        word |= if kind == Kind::Write { 0 } else { SILENCED };
     } else {
         is_recorded = true;
     }

@@ -10,6 +10,7 @@
 //! back into what the trace called them.
 
 pub mod binary;
+pub mod commuting;
 pub mod error;
 pub mod event;
 pub mod r#gen;

@@ -1,8 +1,8 @@
 //! A running program as a source of events.
 //!
 //! ```text
-//! ring ──► translate ──► lenient discipline ──► the checkers
-//!                                          └──► a copy, for the witnesses and for --record
+//! ring ──► translate ──► lenient discipline, commuting updates ──► the checkers
+//!                                                            └──► a copy, for the witnesses and for --record
 //! ```
 //!
 //! The discipline is made good here, before the copy is written: what a program does outside our sight (a lock taken by
@@ -16,6 +16,7 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use atomvet_trace::binary::Writer;
+use atomvet_trace::commuting::Commuting;
 use atomvet_trace::wellformed::{Discipline, Figures, Wellformed};
 use atomvet_trace::{Error, ErrorKind, Event, EventId, Names, Op, Place};
 
@@ -64,6 +65,8 @@ const BETWEEN_QUESTIONS: Duration = Duration::from_millis(200);
 pub(crate) struct Summary {
     /// What there was to understand.
     pub(crate) seen: Seen,
+    /// Updates that commute.
+    pub(crate) commuting_updates: u64,
     /// Accesses of the program, recorded or not.
     pub(crate) accesses: u64,
     /// Accesses in signal handlers that were lost.
@@ -99,6 +102,7 @@ pub(crate) struct Feed {
     ring: Ring,
     translator: Translator,
     wellformed: Wellformed,
+    commuting: Commuting,
     copy: Option<Writer<File>>,
     events: u64,
     /// When to give back what is no longer needed.
@@ -138,6 +142,7 @@ impl Feed {
             ring,
             translator,
             wellformed,
+            commuting: Commuting::default(),
             copy,
             events: 0,
             shrink_at: FIRST_SHRINK,
@@ -173,7 +178,7 @@ impl Feed {
         }
     }
 
-    /// Makes a block's discipline good and writes the copy of it.
+    /// Repairs a block's discipline, resolves which of its updates commute, and writes the copy of it.
     fn complete(&mut self, block: &mut Vec<Event>) -> Result<(), Error> {
         if self.translator.is_exhausted() {
             return Err(exhausted_error(&self.name));
@@ -187,6 +192,7 @@ impl Feed {
         if self.wellformed.repairs > repairs {
             block.retain(|event| event.op != Op::Skip);
         }
+        self.commuting.resolve(block);
         self.events += block.len() as u64;
         if self.events >= self.shrink_at {
             self.shrink_at = 4 * self.events;
@@ -217,6 +223,7 @@ impl Feed {
         let header = self.ring.header();
         let summary = Summary {
             seen: self.translator.seen,
+            commuting_updates: self.commuting.updates,
             accesses: self.ring.seen(),
             lost_in_handlers: header.lost_in_handlers.load(Ordering::Relaxed),
             lost_threads: header.lost_threads.load(Ordering::Relaxed),

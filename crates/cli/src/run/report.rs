@@ -127,7 +127,7 @@ fn program_entry(process: &Watched, ended: ExitStatus) -> Value {
         "accesses": summary.accesses,
         "accesses_recorded": summary.seen.accesses,
         "waits_that_split": summary.seen.splits,
-        "commuting_updates": summary.seen.commuting,
+        "commuting_updates": summary.commuting_updates,
         "repairs": summary.repairs,
         "unknown_joins": summary.unknown_joins,
         "lost_in_handlers": summary.lost_in_handlers,

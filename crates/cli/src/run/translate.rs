@@ -44,8 +44,8 @@ pub(crate) struct Translator {
     signals: Signals,
     marks: Marks,
     variables: Variables,
-    /// Per variable: how it was accessed in this life. Updates commute only where nothing else is done.
-    used: Vec<Use>,
+    /// Per variable: whether it is data of the program.
+    memory: Vec<Memory>,
     /// Per serial number.
     threads: Vec<Thread>,
     /// The sum of their idle initialisers.
@@ -67,8 +67,6 @@ pub(crate) struct Seen {
     pub(crate) accesses: u64,
     /// Waits, joins, barriers and semaphores taken inside a block.
     pub(crate) splits: u64,
-    /// Atomic updates of a commuting kind.
-    pub(crate) commuting: u64,
     /// Locks that were taken so long after they had been given back that it is not known any more after what.
     pub(crate) lost_orders: u64,
 }
@@ -86,17 +84,13 @@ struct Thread {
     idle_initialisers: u32,
 }
 
-/// How a variable was accessed.
+/// What a variable is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
-    /// Not at all.
-    Not,
-    /// By updates of commuting kinds, after a first write.
-    Commuting,
-    /// In another way as well.
-    Otherwise,
-    /// It is part of a synchronisation object, in every life.
-    NotData,
+enum Memory {
+    /// Data of the program: accesses to it are events.
+    Data,
+    /// Part of a synchronisation object, in every life: accesses to it are not events.
+    Synchronisation,
 }
 
 #[derive(Clone, Copy)]
@@ -128,7 +122,7 @@ impl Translator {
             signals: Signals::default(),
             marks: Marks::default(),
             variables: Variables::default(),
-            used: Vec::new(),
+            memory: Vec::new(),
             threads: Vec::new(),
             idle_initialisers: 0,
             now: 0,
@@ -374,8 +368,8 @@ impl Translator {
     ) {
         self.seen.accesses += 1;
         match self.variables.find_only(record.operand, record.size) {
-            Some(variable) if self.used[variable.index()] != Use::NotData => {
-                self.access_variable(variable, Event { thread, op: op(variable), site }, events);
+            Some(variable) if self.memory[variable.index()] == Memory::Data => {
+                events.push(Event { thread, op: op(variable), site });
             }
             _ => self.access_any(record, thread, site, op, events),
         }
@@ -392,44 +386,24 @@ impl Translator {
         events: &mut Vec<Event>,
     ) {
         self.find(record.operand, record.size);
-        if self.found.iter().any(|variable| self.used[variable.index()] == Use::NotData) {
+        if self.found.iter().any(|variable| self.memory[variable.index()] == Memory::Synchronisation) {
             // The guard of a static variable, which others may have initialised.
             self.wait_for(record, thread, site, events);
         }
         for at in 0..self.found.len() {
             let variable = self.found[at];
-            if self.used[variable.index()] != Use::NotData {
-                self.access_variable(variable, Event { thread, op: op(variable), site }, events);
+            if self.memory[variable.index()] == Memory::Data {
+                events.push(Event { thread, op: op(variable), site });
             }
         }
-    }
-
-    /// An access to a variable that is data.
-    #[inline]
-    fn access_variable(&mut self, variable: VarId, mut event: Event, events: &mut Vec<Event>) {
-        let used = &mut self.used[variable.index()];
-        match event.op {
-            Op::Update(_, kind) if *used == Use::Otherwise || !kind.commutes() => {
-                *used = Use::Otherwise;
-                event.op = Op::Update(variable, UpdateKind::Other);
-            }
-            Op::Update(..) => {
-                self.seen.commuting += 1;
-                *used = Use::Commuting;
-            }
-            // Somebody has to put the first value there.
-            Op::Write(_) if *used == Use::Not => *used = Use::Commuting,
-            _ => *used = Use::Otherwise,
-        }
-        events.push(event);
     }
 
     /// The variables of bytes of one word, in `found`.
     fn find(&mut self, address: u64, size: u8) {
-        let (names, symbols, used) = (&mut self.names, &mut self.symbols, &mut self.used);
+        let (names, symbols, memory) = (&mut self.names, &mut self.symbols, &mut self.memory);
         self.found.clear();
         self.variables.find(address, size, &mut self.found, |variable, address| {
-            name_variable(names, symbols, used, variable, address);
+            name_variable(names, symbols, memory, variable, address);
         });
     }
 
@@ -442,7 +416,7 @@ impl Translator {
         let variable = self.variables.artificial();
         let named = self.names.variables.append(&format!("signal {}", variable.0));
         debug_assert_eq!(named, variable);
-        self.used.push(Use::Not);
+        self.memory.push(Memory::Data);
         variable
     }
 
@@ -528,7 +502,7 @@ impl Translator {
     }
 
     fn mark(&mut self, period: u64, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
-        let (variables, names, used) = (&mut self.variables, &mut self.names, &mut self.used);
+        let (variables, names, memory) = (&mut self.variables, &mut self.names, &mut self.memory);
         let oldest_open = || oldest_open(&self.threads);
         self.marks.make((period, self.now), thread, oldest_open, |room| {
             let variable = match room {
@@ -541,7 +515,7 @@ impl Translator {
                     let variable = variables.artificial();
                     let name = format!("{HANDED_OVER}{} ({})", names.threads.get(thread), variable.0);
                     names.variables.append(&name);
-                    used.push(Use::Not);
+                    memory.push(Memory::Data);
                     variable
                 }
             };
@@ -571,7 +545,7 @@ impl Translator {
     fn is_not_data(&mut self, address: u64) {
         self.find(address & !7, 8);
         for variable in &self.found {
-            self.used[variable.index()] = Use::NotData;
+            self.memory[variable.index()] = Memory::Synchronisation;
         }
     }
 
@@ -581,9 +555,7 @@ impl Translator {
         self.found.clear();
         self.variables.between(start, end, &mut self.found);
         for &variable in &self.found {
-            let used = &mut self.used[variable.index()];
-            if *used != Use::NotData {
-                *used = Use::Not;
+            if self.memory[variable.index()] == Memory::Data {
                 events.push(Event { thread, op: Op::Alloc(variable), site: SiteId::NONE });
             }
         }
@@ -612,13 +584,13 @@ fn oldest_open(threads: &[Thread]) -> u64 {
 fn name_variable(
     names: &mut Names,
     symbols: &mut Meaning,
-    used: &mut Vec<Use>,
+    memory: &mut Vec<Memory>,
     variable: VarId,
     address: u64,
 ) {
     let symbol = symbols.variable(address);
     let is_guard = symbol.as_ref().is_some_and(|name| name.starts_with("guard variable for "));
-    used.push(if is_guard { Use::NotData } else { Use::Not });
+    memory.push(if is_guard { Memory::Synchronisation } else { Memory::Data });
     let named = intern_new(&mut names.variables, symbol, address, 1);
     debug_assert_eq!(named, variable);
 }

@@ -157,6 +157,26 @@ fn options_change_what_events_mean() {
 }
 
 #[test]
+fn updates_commute_until_somebody_reads_the_value() {
+    let check = |events: &str, status: i32| {
+        let run = atomvet_with(&["check", "--commuting-updates", "--verify", "-"], trace(events).as_bytes());
+        run.ends_with(status)
+    };
+    let counts = "T1|begin(count)|1 T1|add(x)|2 T2|add(x)|3 T1|add(x)|4 T1|end|5";
+    check(counts, 0);
+    check(&format!("{counts} T3|r(x)|9"), 0);
+    check(&format!("T3|w(x)|9 {counts}"), 0);
+    check(&format!("T3|r(x)|9 T3|alloc(x)|9 {counts}"), 0);
+    for read in ["r", "rmw"] {
+        check(&format!("T3|{read}(x)|9 {counts}"), 1).says("count is not atomic");
+    }
+    // A ticket that is sold twice: each has read before the other's update.
+    let sold =
+        "T1|begin(sell)|1 T1|r(x)|2 T2|begin(sell)|1 T2|r(x)|2 T2|add(x)|3 T2|end|4 T1|add(x)|3 T1|end|4";
+    check(sold, 1).says("sell is not atomic");
+}
+
+#[test]
 fn the_report_goes_to_a_file() {
     let files = Files::new(&[("lost.std", &trace(LOST))]);
     let run = atomvet(&["check", "-o", &files.at("report.txt"), &files.at("lost.std")]).ends_with(1);

@@ -57,7 +57,8 @@ struct World {
     schedule: Schedule,
     blocks: u64,
     threads: Vec<Thread>,
-    used: [Use; VARIABLES as usize],
+    /// Whether its value was read.
+    read: [bool; VARIABLES as usize],
     mutexes: [Mutex; OBJECTS as usize],
     locks: [ReadWriteLock; OBJECTS as usize],
     semaphores: [Semaphore; OBJECTS as usize],
@@ -66,14 +67,6 @@ struct World {
     arrived: BTreeSet<u64>,
     phase: u64,
     signals: u64,
-}
-
-/// How a variable was used so far.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
-    Not,
-    Counting,
-    Otherwise,
 }
 
 #[derive(Clone, Default)]
@@ -154,7 +147,7 @@ impl World {
             schedule: Schedule { threads, steps: String::new(), trace },
             blocks: 0,
             threads: vec![Thread::default(); threads as usize + 1],
-            used: [Use::Not; VARIABLES as usize],
+            read: [false; VARIABLES as usize],
             mutexes: Default::default(),
             locks: Default::default(),
             semaphores: Default::default(),
@@ -206,20 +199,21 @@ impl World {
                 &[('L', "r"), ('L', "r"), ('S', "w"), ('X', "rmw")]
             }
             Style::RacyAndAtomic => &[('r', "r"), ('w', "w"), ('L', "r"), ('S', "w"), ('X', "rmw")],
-            Style::Counting => match (variable % 3, self.used[variable as usize]) {
-                (0, _) => &[('A', "add"), ('A', "add"), ('L', "r"), ('S', "w"), ('X', "rmw")],
-                (_, Use::Not) => &[('S', "w"), ('A', "add")],
-                _ => &[('A', "add")],
-            },
+            Style::Counting if variable.is_multiple_of(3) => {
+                &[('A', "add"), ('A', "add"), ('L', "r"), ('S', "w"), ('X', "rmw")]
+            }
+            // Written more than once, and read late if at all.
+            Style::Counting if operation == 59 => &[('L', "r")],
+            Style::Counting => &[('A', "add"), ('A', "add"), ('A', "add"), ('A', "add"), ('S', "w")],
             _ => &[('r', "r"), ('w', "w")],
         };
         let (step, mut event) = operations[operation as usize % operations.len()];
-        // Additions to what is used in no other way, after a first write, commute.
-        let used = &mut self.used[variable as usize];
-        match (event, *used) {
-            ("add", Use::Otherwise) => event = "rmw",
-            ("add", _) | ("w", Use::Not) => *used = Use::Counting,
-            _ => *used = Use::Otherwise,
+        // Updates commute until the value is read.
+        let read = &mut self.read[variable as usize];
+        match event {
+            "add" if *read => event = "rmw",
+            "r" | "rmw" => *read = true,
+            _ => {}
         }
         if self.may_access(thread, variable, event == "w") {
             self.step(thread, step, variable);
