@@ -273,7 +273,7 @@ const TABLE: &[Row] = &[
     (juc!("ScheduledThreadPoolExecutor"), Who::Anybody, &[(Submit, "delayedExecute reExecutePeriodic")]),
     (juc!("FutureTask"), Who::Anybody, &[(Complete, "set setException cancel"), (Join, "get resultNow")]),
     (juc!("ForkJoinPool$WorkQueue"), Who::Anybody, &[(Submit, "push lockedPush")]),
-    (juc!("ForkJoinTask"), Who::Anybody, &[(RunTask, "doExec"), (Join, "join get invoke quietlyJoin quietlyInvoke")]),
+    (juc!("ForkJoinTask"), Who::Anybody, &[(RunTask, "doExec"), (Complete, "setDone trySetThrown trySetCancelled"), (Join, "join get invoke quietlyJoin quietlyInvoke")]),
     (juc!("CompletableFuture"), Who::Anybody, &[
         (Complete, "internalComplete completeNull completeValue completeThrowable completeRelay"),
         (Join, "get join"),

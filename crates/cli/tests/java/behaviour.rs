@@ -210,3 +210,12 @@ fn jvms_that_a_jvm_starts_are_watched() {
     // The first JVM says nothing; the other one says that it takes options from the environment.
     assert_eq!(outcome.stderr.matches("Picked up JAVA_TOOL_OPTIONS").count(), 1, "{context}");
 }
+
+/// The result of a task is published before others can have it: none of 2,000 calls is taken for one that did not wait for its task.
+#[test]
+fn no_result_of_a_fork_join_task_is_missed() {
+    let outcome = watched(&["--strict-waits"], &["ForkJoinResults"]);
+    let entered = outcome.report["traces"][0]["entered"].as_array().expect("blocks");
+    let ask = entered.iter().find(|block| block["block"] == "ForkJoinResults.ask").expect("a block");
+    assert_eq!((&ask["executions"], &ask["violated"]), (&2000.into(), &2000.into()), "{:#}", outcome.report);
+}
