@@ -12,6 +12,7 @@ mod oracle;
 mod predict;
 mod real_programs;
 mod schedules;
+mod trial;
 
 use clap::Parser;
 
@@ -39,6 +40,9 @@ enum Command {
     BenchNative(bench_native::Options),
     /// What it costs to run Java programs under the checker, beside empty hooks; writes to bench/
     BenchJvm(bench_jvm::Options),
+    /// Random programs in forced orders under the live checker, judged by brute force
+    #[command(subcommand)]
+    Trial(trial::Kind),
     /// Programs of Debian under the checker: they must do what they do without it. Downloads and builds for long
     RealPrograms(real_programs::Options),
 }
@@ -55,6 +59,7 @@ fn main() -> anyhow::Result<()> {
         Command::Jdks(options) => jdks::run(&options),
         Command::BenchNative(options) => bench_native::run(&options),
         Command::BenchJvm(options) => bench_jvm::run(&options),
+        Command::Trial(kind) => trial::run(&kind),
         Command::RealPrograms(options) => real_programs::run(&options),
     }
 }

@@ -9,6 +9,7 @@
 //! Nothing here uses the checkers' code: agreement of two computations that share a mistake would mean nothing.
 
 pub mod blamed;
+pub mod jvm;
 pub mod random;
 pub mod reduce;
 pub mod truth;

@@ -17,6 +17,7 @@
 mod behaviour;
 mod command;
 mod support;
+mod trial;
 
 use std::collections::BTreeSet;
 use std::path::Path;

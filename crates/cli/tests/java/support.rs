@@ -21,9 +21,14 @@ pub(crate) fn jdk(command: &str) -> PathBuf {
     home("JAVA_HOME").map_or_else(|| command.into(), |home| home.join("bin").join(command))
 }
 
+/// The home of the JVM that programs are run with, if it is not that of the environment.
+pub(crate) fn jre() -> Option<PathBuf> {
+    home("ATOMVET_TEST_JRE")
+}
+
 /// The JVM that the programs are run with.
 pub(crate) fn java_path() -> PathBuf {
-    let home = home("ATOMVET_TEST_JRE").or_else(|| home("JAVA_HOME"));
+    let home = jre().or_else(|| home("JAVA_HOME"));
     home.map_or_else(|| "java".into(), |home| home.join("bin/java"))
 }
 
@@ -35,7 +40,7 @@ pub(crate) fn java() -> Command {
 /// The command that is tested, which runs programs with that JVM.
 pub(crate) fn atomvet() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_atomvet"));
-    if let Some(home) = home("ATOMVET_TEST_JRE") {
+    if let Some(home) = jre() {
         command.env("JAVA_HOME", home);
     }
     command

@@ -1,0 +1,517 @@
+//! Executes a program step by step, in the preferred order as far as that is possible: which thread takes which step, and
+//! which events that makes.
+//!
+//! This knows Java's rules (who can take a lock, whose element a queue gives, where an exception is caught), and nothing of
+//! how the checker sees them. Every step is taken by one thread while all others wait for their turn.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::locks::Lock;
+use super::program::{Mode, Program, Statement, Type, Variable};
+use super::vocabulary::{Effect, vocabulary};
+
+/// A variable of an execution: fields of objects that come and go are told apart by object.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Location {
+    /// A variable of the program.
+    Variable(usize),
+    /// A field of an object, which has a number.
+    Item { object: usize, of: Type, volatile: bool },
+}
+
+/// What happens, as an order of all threads has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Happening {
+    Begin(usize),
+    End,
+    Access(Location, Effect),
+    Acquire(usize, Mode),
+    Release(usize, Mode),
+    /// Gives a lock back until the thread's next event.
+    Wait(usize),
+    Fork(usize),
+    Join(usize),
+    /// Something that other threads may receive is sent.
+    Send(usize),
+    /// It is received, after a wait: blocks are split before.
+    Receive(usize),
+    /// The thread has waited, and nothing came of it: blocks are split.
+    Split,
+    /// Arrives where all meet.
+    Arrive,
+}
+
+/// What came of a program.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Execution {
+    /// Per step, its thread.
+    pub(crate) order: Vec<usize>,
+    /// Per step, the statements that its thread is in, outermost first, by [`address`].
+    pub(crate) within: Vec<Vec<usize>>,
+    pub(crate) happenings: Vec<(usize, Happening)>,
+}
+
+/// Tells statements of a program apart.
+pub(crate) fn address(statement: &Statement) -> usize {
+    std::ptr::from_ref(statement).addr()
+}
+
+/// Executes a program. Nothing if threads wait for ever, or if it takes too many steps.
+pub(crate) fn execute(program: &Program) -> Option<Execution> {
+    let mut world = World::new(program);
+    let mut preferred = program.preferred.iter().copied();
+    loop {
+        let goes_on = |thread: &usize| world.can_go_on(*thread);
+        let next = match preferred.next() {
+            Some(thread) if thread < world.actors.len() => Some(thread).filter(goes_on),
+            Some(_) => None,
+            None => match (0..world.actors.len()).find(goes_on) {
+                Some(thread) => Some(thread),
+                None => return world.finish(),
+            },
+        };
+        if let Some(thread) = next {
+            world.step(thread);
+        }
+        if world.execution.order.len() > MOST_STEPS {
+            return None;
+        }
+    }
+}
+
+const MOST_STEPS: usize = 400;
+
+/// A part of the program that a thread is in.
+#[derive(Clone)]
+struct Frame<'p> {
+    what: What,
+    rest: &'p [Statement],
+    /// The statement that led here, if there is one.
+    by: Option<&'p Statement>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Thread,
+    Task(usize),
+    Method(usize),
+    Hold(usize, Mode),
+    Try,
+}
+
+#[derive(Default)]
+struct Actor<'p> {
+    frames: Vec<Frame<'p>>,
+    started: bool,
+    /// Waits for a notification or at the barrier.
+    waits: bool,
+}
+
+struct World<'p> {
+    program: &'p Program,
+    actors: Vec<Actor<'p>>,
+    locks: Vec<Lock>,
+    queues: Vec<VecDeque<(usize, usize)>>,
+    /// Per semaphore, what the next to acquire a permit receives, if anything.
+    semaphores: Vec<VecDeque<Option<usize>>>,
+    /// Per latch: its count, and what each thread sent there last.
+    latches: Vec<(usize, BTreeMap<usize, usize>)>,
+    arrived: Vec<usize>,
+    /// Per executor: tasks that its worker has not begun.
+    submitted: Vec<VecDeque<(usize, usize)>>,
+    /// Tasks that are done, and what those who wait for them receive.
+    done: BTreeMap<usize, usize>,
+    initialised: BTreeSet<usize>,
+    /// Per variable that is a slot, the object.
+    objects: BTreeMap<usize, usize>,
+    /// Keys that are not there.
+    absent: BTreeSet<usize>,
+    numbers: usize,
+    execution: Execution,
+}
+
+impl<'p> World<'p> {
+    fn new(program: &'p Program) -> World<'p> {
+        let mut actors: Vec<Actor<'p>> = Vec::new();
+        for (thread, body) in program.threads.iter().enumerate() {
+            let frame = Frame { what: What::Thread, rest: body, by: None };
+            let started = !program.is_started_inside(thread);
+            actors.push(Actor { frames: vec![frame], started, waits: false });
+        }
+        actors.resize_with(program.threads.len() + program.executors.len(), Actor::default);
+        let objects =
+            (0..program.variables.len()).filter(|&at| matches!(program.variables[at], Variable::Slot(_)));
+        let permits = |&number: &usize| VecDeque::from(vec![None; number]);
+        World {
+            program,
+            actors,
+            locks: program.locks.iter().map(|&kind| Lock::new(kind)).collect(),
+            queues: vec![VecDeque::new(); program.queues.len()],
+            semaphores: program.semaphores.iter().map(permits).collect(),
+            latches: program.latches.iter().map(|&count| (count, BTreeMap::new())).collect(),
+            arrived: Vec::new(),
+            submitted: vec![VecDeque::new(); program.executors.len()],
+            done: BTreeMap::new(),
+            initialised: BTreeSet::new(),
+            objects: objects.map(|slot| (slot, slot)).collect(),
+            absent: BTreeSet::new(),
+            numbers: program.variables.len(),
+            execution: Execution::default(),
+        }
+    }
+
+    fn number(&mut self) -> usize {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    fn happens(&mut self, thread: usize, happening: Happening) {
+        self.execution.happenings.push((thread, happening));
+    }
+
+    fn is_worker(&self, thread: usize) -> bool {
+        thread >= self.program.threads.len()
+    }
+
+    /// Nobody can take a step. Nothing if that is not because all have come to their ends.
+    fn finish(mut self) -> Option<Execution> {
+        let is_over = self.submitted.iter().all(VecDeque::is_empty)
+            && (0..self.actors.len()).all(|thread| {
+                let actor = &self.actors[thread];
+                (actor.started || self.is_worker(thread)) && !actor.waits && self.next(thread).is_none()
+            });
+        (0..self.actors.len()).filter(|_| is_over).for_each(|thread| self.advance(thread));
+        is_over.then_some(self.execution)
+    }
+
+    /// Whether there is a step that the thread can take now.
+    fn can_go_on(&self, thread: usize) -> bool {
+        let actor = &self.actors[thread];
+        if !actor.started && !self.is_worker(thread) || actor.waits {
+            return false;
+        }
+        let Some(next) = self.next(thread) else { return false };
+        match next {
+            Next::Leave => true,
+            Next::Statement(statement) => self.is_possible(thread, statement),
+        }
+    }
+
+    /// The next step of a thread, behind all that takes none.
+    fn next(&self, thread: usize) -> Option<Next<'p>> {
+        let mut frames = self.actors[thread].frames.clone();
+        if self.is_worker(thread) && frames.is_empty() {
+            let executor = thread - self.program.threads.len();
+            let &(task, _) = self.submitted[executor].front()?;
+            frames.push(Frame { what: What::Task(task), rest: &self.program.tasks[task], by: None });
+        }
+        loop {
+            let frame = frames.last_mut()?;
+            let Some((statement, rest)) = frame.rest.split_first() else {
+                if self.program.ends_in_step(frame.what) {
+                    return Some(Next::Leave);
+                }
+                frames.pop();
+                continue;
+            };
+            let inner = match statement {
+                Statement::Try { body } => Frame { what: What::Try, rest: body, by: None },
+                Statement::Call { method } if self.program.methods[*method].synchronized.is_none() => {
+                    Frame { what: What::Method(*method), rest: &self.program.methods[*method].body, by: None }
+                }
+                _ => return Some(Next::Statement(statement)),
+            };
+            frame.rest = rest;
+            frames.push(inner);
+        }
+    }
+
+    fn is_possible(&self, thread: usize, statement: &Statement) -> bool {
+        match *statement {
+            Statement::Hold { lock, mode, .. } => self.locks[lock].can_be_taken(thread, mode),
+            Statement::Call { method } => match self.program.methods[method].synchronized {
+                Some(lock) => self.locks[lock].can_be_taken(thread, Mode::Exclusive),
+                None => true,
+            },
+            Statement::Wait { lock } => self.locks[lock].can_wait(thread),
+            Statement::Notify { lock } => self.locks[lock].is_held_by(thread),
+            Statement::Take { queue } => !self.queues[queue].is_empty(),
+            Statement::Acquire { semaphore } => !self.semaphores[semaphore].is_empty(),
+            Statement::AwaitLatch { latch } => self.latches[latch].0 == 0,
+            Statement::Get { task } => self.done.contains_key(&task),
+            Statement::Join { thread } => {
+                let actor = &self.actors[thread];
+                actor.started && !actor.waits && self.next(thread).is_none()
+            }
+            _ => true,
+        }
+    }
+
+    fn step(&mut self, thread: usize) {
+        self.execution.order.push(thread);
+        self.advance(thread);
+        let frames = &mut self.actors[thread].frames;
+        let mut within: Vec<usize> = frames.iter().filter_map(|frame| frame.by).map(address).collect();
+        let next = frames.last().and_then(|frame| frame.rest.first());
+        within.extend(next.map(address));
+        self.execution.within.push(within);
+        let Some(frame) = frames.last_mut() else { return };
+        let Some((statement, rest)) = frame.rest.split_first() else {
+            self.leave(thread);
+            return;
+        };
+        frame.rest = rest;
+        self.perform(thread, statement);
+    }
+
+    /// Does what takes no step.
+    fn advance(&mut self, thread: usize) {
+        if self.is_worker(thread) && self.actors[thread].frames.is_empty() {
+            let executor = thread - self.program.threads.len();
+            let Some((task, sent)) = self.submitted[executor].pop_front() else { return };
+            if !self.actors[thread].started {
+                self.actors[thread].started = true;
+            }
+            self.happens(thread, Happening::Receive(sent));
+            self.actors[thread].frames.push(Frame {
+                what: What::Task(task),
+                rest: &self.program.tasks[task],
+                by: None,
+            });
+        }
+        while let Some(frame) = self.actors[thread].frames.last_mut() {
+            let Some((statement, rest)) = frame.rest.split_first() else {
+                if self.program.ends_in_step(frame.what) {
+                    return;
+                }
+                self.leave(thread);
+                continue;
+            };
+            match statement {
+                Statement::Try { body } => {
+                    frame.rest = rest;
+                    self.actors[thread].frames.push(Frame {
+                        what: What::Try,
+                        rest: body,
+                        by: Some(statement),
+                    });
+                }
+                Statement::Call { method } if self.program.methods[*method].synchronized.is_none() => {
+                    frame.rest = rest;
+                    self.enter(thread, *method, statement);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    fn enter(&mut self, thread: usize, method: usize, by: &'p Statement) {
+        self.happens(thread, Happening::Begin(method));
+        let rest = &self.program.methods[method].body;
+        let frame = Frame { what: What::Method(method), rest, by: Some(by) };
+        self.actors[thread].frames.push(frame);
+    }
+
+    /// Leaves the innermost part that the thread is in.
+    fn leave(&mut self, thread: usize) -> Option<What> {
+        let frame = self.actors[thread].frames.pop()?;
+        match frame.what {
+            What::Hold(lock, mode) => self.release(thread, lock, mode),
+            What::Method(method) => {
+                self.happens(thread, Happening::End);
+                if let Some(lock) = self.program.methods[method].synchronized {
+                    self.release(thread, lock, Mode::Exclusive);
+                }
+            }
+            What::Task(task) => {
+                let sent = self.number();
+                self.happens(thread, Happening::Send(sent));
+                self.done.insert(task, sent);
+            }
+            What::Thread | What::Try => {}
+        }
+        Some(frame.what)
+    }
+
+    fn acquire(&mut self, thread: usize, lock: usize, mode: Mode) {
+        if self.locks[lock].take(thread, mode) {
+            self.happens(thread, Happening::Acquire(lock, mode));
+        }
+    }
+
+    fn release(&mut self, thread: usize, lock: usize, mode: Mode) {
+        if self.locks[lock].release(thread, mode) {
+            self.happens(thread, Happening::Release(lock, mode));
+            if let Some(waiter) = self.locks[lock].wake() {
+                self.actors[waiter].waits = false;
+            }
+        }
+    }
+
+    fn perform(&mut self, thread: usize, statement: &'p Statement) {
+        match *statement {
+            Statement::Access { variable, operation } => self.access(thread, variable, operation),
+            Statement::Call { method } => {
+                if let Some(lock) = self.program.methods[method].synchronized {
+                    self.acquire(thread, lock, Mode::Exclusive);
+                }
+                self.enter(thread, method, statement);
+            }
+            Statement::Hold { lock, mode, ref body } => {
+                self.acquire(thread, lock, mode);
+                let frame = Frame { what: What::Hold(lock, mode), rest: body, by: Some(statement) };
+                self.actors[thread].frames.push(frame);
+            }
+            Statement::Wait { lock } => {
+                if self.locks[lock].wait(thread) {
+                    self.actors[thread].waits = true;
+                    self.happens(thread, Happening::Wait(lock));
+                }
+            }
+            Statement::Notify { lock } => self.locks[lock].notify(),
+            Statement::Throw => {
+                while let Some(what) = self.leave(thread) {
+                    if matches!(what, What::Try) {
+                        break;
+                    }
+                }
+            }
+            Statement::Put { queue } => {
+                let (object, sent) = (self.number(), self.number());
+                self.item(thread, object, Effect::Write);
+                self.happens(thread, Happening::Send(sent));
+                self.queues[queue].push_back((object, sent));
+            }
+            Statement::Take { queue } => {
+                let Some((object, sent)) = self.queues[queue].pop_front() else { return };
+                self.happens(thread, Happening::Receive(sent));
+                self.item(thread, object, Effect::Read);
+                self.item(thread, object, Effect::Write);
+            }
+            Statement::Acquire { semaphore } => {
+                match self.semaphores[semaphore].pop_front().flatten() {
+                    Some(sent) => self.happens(thread, Happening::Receive(sent)),
+                    None => self.happens(thread, Happening::Split),
+                };
+            }
+            Statement::Release { semaphore } => {
+                let sent = self.number();
+                self.happens(thread, Happening::Send(sent));
+                self.semaphores[semaphore].push_back(Some(sent));
+            }
+            Statement::CountDown { latch } => {
+                let sent = self.number();
+                self.happens(thread, Happening::Send(sent));
+                let (count, senders) = &mut self.latches[latch];
+                *count = count.saturating_sub(1);
+                senders.insert(thread, sent);
+            }
+            Statement::AwaitLatch { latch } => {
+                self.happens(thread, Happening::Split);
+                let senders = self.latches[latch].1.clone();
+                for (_, sent) in senders.into_iter().filter(|(sender, _)| *sender != thread) {
+                    self.happens(thread, Happening::Receive(sent));
+                }
+            }
+            Statement::Barrier => {
+                self.happens(thread, Happening::Arrive);
+                self.arrived.push(thread);
+                self.actors[thread].waits = true;
+                if self.arrived.len() == self.program.parties() {
+                    for thread in std::mem::take(&mut self.arrived) {
+                        self.actors[thread].waits = false;
+                    }
+                }
+            }
+            Statement::Submit { executor, task } => {
+                let worker = self.program.threads.len() + executor;
+                let sent = self.number();
+                let is_first = !self.actors[worker].started && self.submitted[executor].is_empty();
+                if is_first {
+                    self.happens(thread, Happening::Fork(worker));
+                }
+                self.happens(thread, Happening::Send(sent));
+                self.submitted[executor].push_back((task, sent));
+            }
+            Statement::Get { task } => {
+                if let Some(&sent) = self.done.get(&task) {
+                    self.happens(thread, Happening::Receive(sent));
+                }
+            }
+            Statement::Start { thread: started } => {
+                self.happens(thread, Happening::Fork(started));
+                self.actors[started].started = true;
+            }
+            Statement::Join { thread: ended } => {
+                // What takes no step is done by now.
+                self.advance(ended);
+                self.happens(thread, Happening::Join(ended));
+            }
+            Statement::Initialise { class } => {
+                let body = &self.program.classes[class];
+                if self.initialised.insert(class) && !body.is_empty() {
+                    self.happens(thread, Happening::Split);
+                    body.iter().for_each(|statement| self.perform(thread, statement));
+                    self.happens(thread, Happening::Split);
+                }
+            }
+            Statement::Try { .. } | Statement::Collect => {}
+        }
+    }
+
+    /// The field that objects come with.
+    fn item(&mut self, thread: usize, object: usize, effect: Effect) {
+        let location = Location::Item { object, of: Type::Int, volatile: false };
+        self.happens(thread, Happening::Access(location, effect));
+    }
+
+    fn access(&mut self, thread: usize, variable: usize, operation: usize) {
+        let kind = self.program.variables[variable];
+        let mut location = Location::Variable(variable);
+        if let Variable::Item { slot, of, volatile } = kind {
+            self.happens(thread, Happening::Access(Location::Variable(slot), Effect::Read));
+            location = Location::Item { object: self.objects[&slot], of, volatile };
+        }
+        for &effect in vocabulary(kind)[operation].effects {
+            let effect = match effect {
+                Effect::New => {
+                    let object = self.number();
+                    self.item(thread, object, Effect::Write);
+                    self.objects.insert(variable, object);
+                    Effect::Write
+                }
+                Effect::Toggle | Effect::Replace => {
+                    let was_there = !self.absent.remove(&variable);
+                    if was_there && effect == Effect::Toggle {
+                        self.absent.insert(variable);
+                    }
+                    if was_there { Effect::Update } else { Effect::Write }
+                }
+                Effect::Write => {
+                    self.absent.remove(&variable);
+                    effect
+                }
+                _ => effect,
+            };
+            self.happens(thread, Happening::Access(location, effect));
+        }
+    }
+}
+
+/// A step that a thread can take next.
+enum Next<'p> {
+    Statement(&'p Statement),
+    /// Releases a lock, or ends a task.
+    Leave,
+}
+
+impl Program {
+    /// Whether it takes a step to leave a part of it.
+    fn ends_in_step(&self, what: What) -> bool {
+        match what {
+            What::Hold(..) | What::Task(_) => true,
+            What::Method(method) => self.methods[method].synchronized.is_some(),
+            What::Thread | What::Try => false,
+        }
+    }
+}

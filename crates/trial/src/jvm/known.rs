@@ -1,0 +1,45 @@
+//! What the live side is known to get wrong, each with a small program. Random programs do without it until it is right: then
+//! it is switched on here, and stays on.
+
+/// Something that programs may do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Feature {
+    /// `compute` and `merge` of a concurrent map that replace a value are seen as reads: the update is believed only if the
+    /// size of the map changes. `twice` is violated, and nothing is found.
+    ///
+    /// ```text
+    /// T1: void twice() { map.get("k");                                  map.get("k"); }
+    /// T2:                               map.merge("k", 1, Integer::sum);
+    /// ```
+    ReplacingComputations,
+    /// A class initialiser that writes static fields of another class.
+    InitialiserWritesStatics,
+    /// Objects that reach another thread through an `AtomicReference` of the JDK: the first thread that uses such an object is
+    /// taken for its maker, and what it did before others came is not seen. `update` is violated, and nothing is found, not
+    /// even in a recording of everything.
+    ///
+    /// ```text
+    /// static final AtomicReference<Box> box = new AtomicReference<>(new Box());
+    /// T1: void update() { box.get().v++;                                 other++; }
+    /// T2:                                void update() { box.get().v++; … other++; }
+    /// ```
+    ObjectsInAtomicReferences,
+    /// An addition whose result is used reads the value, so that additions do not commute any more. It is taken for any other.
+    ///
+    /// ```text
+    /// T1: void twice() { n.addAndGet(1);                             n.addAndGet(1); }
+    /// T2:                                 print(n.addAndGet(1));
+    /// ```
+    ResultsOfAdditions,
+}
+
+impl Feature {
+    pub(crate) fn is_on(self) -> bool {
+        match self {
+            Feature::InitialiserWritesStatics => true,
+            Feature::ReplacingComputations
+            | Feature::ObjectsInAtomicReferences
+            | Feature::ResultsOfAdditions => false,
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Runs programs under `atomvet java`, many in one JVM: which executions of their methods are blamed.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use anyhow::{Context, ensure};
+
+use super::execute::execute;
+use super::program::Program;
+use super::source;
+use crate::blamed::{Counts, blamed};
+use crate::truth::{Commuting, Conventions};
+
+/// What is used to run programs.
+#[derive(Clone, Debug)]
+pub struct Tools {
+    /// The command that is tried.
+    pub atomvet: PathBuf,
+    /// A Java compiler.
+    pub javac: PathBuf,
+    /// The home of the JVM that programs run with, if it is not that of the environment.
+    pub java_home: Option<PathBuf>,
+}
+
+/// How programs are checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// Live.
+    Live,
+    /// Everything is recorded, and `atomvet check` judges the recording.
+    Recording,
+}
+
+/// Programs that were compiled together.
+pub(crate) struct Compiled {
+    directory: PathBuf,
+    programs: usize,
+}
+
+/// Compiles programs that run to their end.
+pub(crate) fn compile(tools: &Tools, directory: &Path, programs: &[Program]) -> anyhow::Result<Compiled> {
+    let names: Vec<String> = (0..programs.len()).map(class).collect();
+    let mut files =
+        vec![("Turn".to_owned(), source::TURN.to_owned()), ("Main".to_owned(), source::main(&names))];
+    for (program, name) in programs.iter().zip(&names) {
+        let execution = execute(program).context("a program does not end")?;
+        files.push((name.clone(), source::source(program, name, &execution.order)));
+    }
+    let mut command = Command::new(&tools.javac);
+    command.args(["-g", "-nowarn", "-XDuseUnsharedTable", "-proc:none", "-d"]).arg(directory.join("classes"));
+    for (name, text) in files {
+        let path = directory.join(name + ".java");
+        std::fs::write(&path, text).with_context(|| format!("{} cannot be written", path.display()))?;
+        command.arg(path);
+    }
+    let output = run(&mut command)?;
+    ensure!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(Compiled { directory: directory.to_owned(), programs: programs.len() })
+}
+
+/// The name of a program's class.
+pub(crate) fn class(number: usize) -> String {
+    format!("P{number}")
+}
+
+fn run(command: &mut Command) -> anyhow::Result<Output> {
+    command.output().with_context(|| format!("{command:?} cannot be run"))
+}
+
+impl Compiled {
+    /// Per program, how many executions of its methods are blamed.
+    pub(crate) fn blamed(
+        &self,
+        tools: &Tools,
+        way: Way,
+        conventions: Conventions,
+    ) -> anyhow::Result<Vec<Counts>> {
+        let report = self.directory.join("report.json");
+        let recording = self.directory.join("recording.atv");
+        let mut command = Command::new(&tools.atomvet);
+        command.envs(tools.java_home.iter().map(|home| ("JAVA_HOME", home)));
+        command.args(["java", "--no-config", "--format", "json", "--all-instances", "-o"]).arg(&report);
+        command.args(options(conventions));
+        if way == Way::Recording {
+            command.arg("--record-all").arg("--record").arg(&recording);
+        }
+        command.args(["-Xshare:auto", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp"]);
+        command.arg(self.directory.join("classes")).arg("Main");
+        let output = run(&mut command)?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let status = output.status.code();
+        let is_over = !said.contains("ended with ");
+        ensure!(matches!(status, Some(0 | 1)) && is_over, "{command:?}: {status:?}\n{said}");
+        let mut counts = self.counts(&report)?;
+        if way == Way::Recording {
+            let mut command = Command::new(&tools.atomvet);
+            command.args(["check", "--no-config", "--format", "json", "--all-instances", "-o"]).arg(&report);
+            command.args(options(conventions)).arg(&recording);
+            let output = run(&mut command)?;
+            let said = String::from_utf8_lossy(&output.stderr);
+            ensure!(matches!(output.status.code(), Some(0 | 1)), "{command:?}: {said}");
+            let checked = self.counts(&report)?;
+            ensure!(
+                checked == counts,
+                "{command:?} finds something else in the recording than the run that made it"
+            );
+            counts = checked;
+        }
+        Ok(counts)
+    }
+
+    fn counts(&self, report: &Path) -> anyhow::Result<Vec<Counts>> {
+        let report = std::fs::read(report).context("there is no report")?;
+        let mut counts = vec![Counts::new(); self.programs];
+        for (label, count) in blamed(&report)? {
+            let parts = label.strip_prefix('P').and_then(|rest| rest.split_once('.'));
+            let Some((number, method)) = parts else { continue };
+            // Other methods are there to run the program.
+            let is_block = method.strip_prefix('b').is_some_and(|number| number.parse::<u32>().is_ok());
+            if let Some(counts) = number.parse().ok().and_then(|number: usize| counts.get_mut(number))
+                && is_block
+            {
+                counts.insert(method.to_owned(), count);
+            }
+        }
+        Ok(counts)
+    }
+}
+
+/// The conventions as options.
+fn options(conventions: Conventions) -> [&'static str; 2] {
+    [
+        if conventions.split_at_waits { "--split-at-waits" } else { "--strict-waits" },
+        match conventions.commuting {
+            Commuting::Never => "--strict-atomics",
+            Commuting::UntilFirstRead => "--commuting-updates",
+        },
+    ]
+}

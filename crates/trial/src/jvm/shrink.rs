@@ -1,0 +1,134 @@
+//! Makes a failing program smaller, as long as it fails. A JVM takes longer to start than a program to run, so all programs with
+//! one thing less are tried at once.
+
+use super::execute::{address, execute};
+use super::program::{Program, Statement};
+
+/// How often programs are tried.
+const ROUNDS: usize = 60;
+/// How many at once.
+const AT_ONCE: usize = 80;
+
+/// The smallest program that was found to fail. `failing` says which ones of some programs do.
+pub(crate) fn shrink(
+    program: Program,
+    mut failing: impl FnMut(&[Program]) -> anyhow::Result<Vec<bool>>,
+) -> anyhow::Result<Program> {
+    let mut smallest = program;
+    for _ in 0..ROUNDS {
+        let mut candidates = smaller(&smallest);
+        candidates.retain(|candidate| execute(candidate).is_some() && size(candidate) < size(&smallest));
+        candidates.sort_by_key(size);
+        let mut found = None;
+        for candidates in candidates.chunks(AT_ONCE) {
+            let fails = failing(candidates)?;
+            found =
+                candidates.iter().zip(fails).find(|(_, fails)| *fails).map(|(program, _)| program.clone());
+            if found.is_some() {
+                break;
+            }
+        }
+        match found {
+            Some(program) => smallest = program,
+            None => break,
+        }
+    }
+    Ok(smallest)
+}
+
+fn size(program: &Program) -> usize {
+    fn statements(body: &[Statement]) -> usize {
+        body.iter()
+            .map(|statement| match statement {
+                Statement::Hold { body, .. } | Statement::Try { body } => 1 + statements(body),
+                _ => 1,
+            })
+            .sum()
+    }
+    let steps = execute(program).map_or(0, |execution| execution.order.len());
+    program.bodies().map(|body| statements(body)).sum::<usize>() + steps
+}
+
+/// The program without one of its bodies or statements, or with what is in a statement instead of it. The other steps keep
+/// their order.
+fn smaller(program: &Program) -> Vec<Program> {
+    let mut all = Vec::new();
+    let Some(execution) = execute(program) else { return all };
+    let addresses: Vec<Vec<usize>> = program.bodies().map(|body| addresses(body)).collect();
+    let steps = || execution.order.iter().zip(&execution.within);
+    for (number, addresses) in addresses.iter().enumerate() {
+        let mut change = |keep: Option<Keep>, at: usize| {
+            let mut changed = program.clone();
+            let stays = |within: &Vec<usize>| match keep {
+                None => !within.iter().any(|address| addresses.contains(address)),
+                Some(Keep::Nothing) => !within.contains(&addresses[at]),
+                Some(Keep::Inside) => within.last() != Some(&addresses[at]),
+            };
+            changed.preferred =
+                steps().filter(|(_, within)| stays(within)).map(|(&thread, _)| thread).collect();
+            let body = changed.bodies_mut().nth(number);
+            match (body, keep) {
+                (Some(body), None) => body.clear(),
+                (Some(body), Some(keep)) => {
+                    remove(body, &mut at.clone(), keep);
+                }
+                (None, _) => return,
+            }
+            all.push(changed);
+        };
+        if !addresses.is_empty() {
+            change(None, 0);
+        }
+        for at in 0..addresses.len() {
+            change(Some(Keep::Nothing), at);
+            change(Some(Keep::Inside), at);
+        }
+    }
+    for method in 0..program.methods.len() {
+        if program.methods[method].synchronized.is_some() {
+            let mut changed = program.clone();
+            changed.methods[method].synchronized = None;
+            all.push(changed);
+        }
+    }
+    all
+}
+
+/// All statements, those inside of others behind them.
+fn addresses(body: &[Statement]) -> Vec<usize> {
+    let mut all = Vec::new();
+    for statement in body {
+        all.push(address(statement));
+        if let Statement::Hold { body, .. } | Statement::Try { body } = statement {
+            all.extend(addresses(body));
+        }
+    }
+    all
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    Nothing,
+    Inside,
+}
+
+/// Removes a statement, counted from 0 through all that is inside of others.
+fn remove(body: &mut Vec<Statement>, at: &mut usize, keep: Keep) -> bool {
+    for place in 0..body.len() {
+        if *at == 0 {
+            let inside = match body.remove(place) {
+                Statement::Hold { body, .. } | Statement::Try { body } if keep == Keep::Inside => body,
+                _ => Vec::new(),
+            };
+            body.splice(place..place, inside);
+            return true;
+        }
+        *at -= 1;
+        if let Statement::Hold { body, .. } | Statement::Try { body } = &mut body[place]
+            && remove(body, at, keep)
+        {
+            return true;
+        }
+    }
+    false
+}

@@ -1,0 +1,63 @@
+//! `cargo xtask trial`: random programs in forced orders under the live checker, judged by brute force.
+//!
+//! A failure is made smaller before it is shown, and its seed gives the same program again.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, ensure};
+use atomvet_trial::jvm;
+
+#[derive(clap::Subcommand)]
+pub(crate) enum Kind {
+    /// Java programs, many in one JVM
+    Jvm(Options),
+}
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// How many programs
+    #[arg(long, default_value_t = 1000)]
+    programs: usize,
+    /// The first seed
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// How many of the programs that fail are made smaller and shown
+    #[arg(long, default_value_t = 3)]
+    shown: usize,
+}
+
+pub(crate) fn run(kind: &Kind) -> anyhow::Result<()> {
+    match kind {
+        Kind::Jvm(options) => java(options),
+    }
+}
+
+/// The command, built as the tests build it.
+fn atomvet() -> anyhow::Result<PathBuf> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let status = Command::new(cargo).args(["build", "--package", "atomvet"]).status()?;
+    ensure!(status.success(), "atomvet does not compile");
+    std::fs::canonicalize("target/debug/atomvet").context("run this at the root of the repository")
+}
+
+fn java(options: &Options) -> anyhow::Result<()> {
+    let since = Instant::now();
+    let javac = std::env::var_os("JAVA_HOME").map(|home| PathBuf::from(home).join("bin/javac"));
+    let tools =
+        jvm::Tools { atomvet: atomvet()?, javac: javac.unwrap_or_else(|| "javac".into()), java_home: None };
+    let directory = PathBuf::from("target/trial-jvm");
+    let trial = jvm::Trial { tools, directory, seed: options.seed, programs: options.programs };
+    let (outcome, failures) = trial.run(|outcome| println!("{outcome}"))?;
+    println!("{:.0} s", since.elapsed().as_secs_f64());
+    for failure in failures.iter().take(options.shown) {
+        println!("\n{failure}: making it smaller");
+        println!("{}", trial.reduce(failure)?);
+    }
+    for failure in &failures {
+        println!("{failure}; again: cargo xtask trial jvm --programs 1 --seed {}", failure.seed);
+    }
+    ensure!(failures.is_empty(), "{} verdicts on {} programs are wrong", failures.len(), outcome.programs);
+    Ok(())
+}
