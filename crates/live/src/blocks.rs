@@ -14,10 +14,23 @@ pub const DEEPEST: usize = 1 << 16;
 
 const FUNCTION: usize = 0;
 const START: usize = 1;
-const WORDS: usize = 2;
+const SITE: usize = 2;
+const STACK: usize = 3;
+const WORDS: usize = 4;
 
 /// The top bit of a frame's start: this instance is known to be violated.
 const VIOLATED: u64 = 1 << 63;
+
+/// How a block is entered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Call {
+    /// The function, or whatever else identifies the block.
+    pub function: u64,
+    /// Where it is called from.
+    pub site: u64,
+    /// The stack pointer then: blocks may be left without a word (`longjmp`).
+    pub stack: u64,
+}
 
 /// A stack of open blocks. Only its thread changes it.
 #[derive(Debug)]
@@ -56,11 +69,13 @@ impl Blocks {
 
     /// Opens a block.
     #[inline(always)]
-    pub fn push(&self, function: u64, start: u64) {
+    pub fn push(&self, call: &Call, start: u64) {
         let depth = self.depth();
         if depth < DEEPEST {
-            self.word(depth, FUNCTION).store(function, Relaxed);
+            self.word(depth, FUNCTION).store(call.function, Relaxed);
             self.word(depth, START).store(start, Relaxed);
+            self.word(depth, SITE).store(call.site, Relaxed);
+            self.word(depth, STACK).store(call.stack, Relaxed);
         }
         self.depth.store(depth as u64 + 1, Relaxed);
     }
@@ -78,6 +93,12 @@ impl Blocks {
         self.depth.store(0, Relaxed);
     }
 
+    /// The functions of the open blocks that started at this time or before, the outermost first.
+    pub fn each_started_by(&self, time: u64, each: impl FnMut(u64)) {
+        let started = (0..self.told_apart()).take_while(|&frame| self.start(frame) <= time);
+        started.map(|frame| self.function(frame)).for_each(each);
+    }
+
     /// Starts all open blocks anew.
     pub fn split(&self, time: u64) {
         self.split.store(time, Relaxed);
@@ -86,6 +107,19 @@ impl Blocks {
     /// The function of an open block, counted from the outermost.
     pub fn function(&self, frame: usize) -> u64 {
         self.word(frame, FUNCTION).load(Relaxed)
+    }
+
+    /// How an open block was entered.
+    pub fn call(&self, frame: usize) -> Call {
+        let word = |word| self.word(frame, word).load(Relaxed);
+        Call { function: word(FUNCTION), site: word(SITE), stack: word(STACK) }
+    }
+
+    /// How the innermost open block was entered; none if no block is open, or it is too deep to be told apart.
+    #[inline(always)]
+    pub fn innermost(&self) -> Option<Call> {
+        let frame = self.depth().checked_sub(1).filter(|&frame| frame < DEEPEST)?;
+        Some(self.call(frame))
     }
 
     /// When an open block started, or was last split.
@@ -129,6 +163,10 @@ impl Blocks {
 mod tests {
     use super::*;
 
+    fn push(blocks: &Blocks, function: u64, start: u64) {
+        blocks.push(&Call { function, ..Call::default() }, start);
+    }
+
     fn violated(blocks: &Blocks, after: u64, until: u64) -> Vec<u64> {
         let mut found = Vec::new();
         blocks.violate(after, until, |frame| found.push(blocks.function(frame)));
@@ -138,9 +176,9 @@ mod tests {
     #[test]
     fn blocks_that_started_in_time_are_violated_once() {
         let blocks = Blocks::new().expect("memory");
-        blocks.push(100, 1);
-        blocks.push(200, 4);
-        blocks.push(300, 9);
+        push(&blocks, 100, 1);
+        push(&blocks, 200, 4);
+        push(&blocks, 300, 9);
         assert_eq!(violated(&blocks, 0, 0), []);
         assert_eq!(violated(&blocks, 0, 5), [200, 100]);
         assert_eq!(violated(&blocks, 0, 5), []);
@@ -152,8 +190,8 @@ mod tests {
     #[test]
     fn a_split_starts_all_blocks_anew() {
         let blocks = Blocks::new().expect("memory");
-        blocks.push(100, 1);
-        blocks.push(200, 4);
+        push(&blocks, 100, 1);
+        push(&blocks, 200, 4);
         blocks.split(7);
         assert_eq!((blocks.outermost_start(), blocks.innermost_start()), (7, 7));
         assert_eq!(violated(&blocks, 0, 6), []);
@@ -163,8 +201,8 @@ mod tests {
     #[test]
     fn blocks_off_trial_are_not_violated() {
         let blocks = Blocks::new().expect("memory");
-        blocks.push(100, 1);
-        blocks.push(200, 4);
+        push(&blocks, 100, 1);
+        push(&blocks, 200, 4);
         assert_eq!(violated(&blocks, 3, 5), [200]);
     }
 
@@ -172,7 +210,7 @@ mod tests {
     fn what_is_too_deep_belongs_to_the_innermost_that_is_told_apart() {
         let blocks = Blocks::new().expect("memory");
         for depth in 0..DEEPEST as u64 + 3 {
-            blocks.push(depth, depth + 1);
+            push(&blocks, depth, depth + 1);
         }
         assert_eq!(blocks.innermost_start(), DEEPEST as u64);
         assert_eq!([blocks.pop(), blocks.pop(), blocks.pop()], [None; 3]);

@@ -18,9 +18,11 @@
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
+use crate::access::{Access, Operation};
+use crate::blocks::Call;
 use crate::epoch::{Bytes, Epoch, INDEXES, SLOTS, Stamp};
-use crate::older::Kind;
-use crate::rule::{Step, slots_to_check};
+use crate::history::Join;
+use crate::rule::{Step, slot_of, slots_to_check};
 use crate::shadow::{GRANULE, Shadow};
 use crate::thread::Thread;
 use crate::threads::Threads;
@@ -38,6 +40,8 @@ pub struct Config {
     pub news: usize,
     /// Nodes of stamps kept aside.
     pub older_nodes: usize,
+    /// Accesses whose sites each thread remembers; a power of two.
+    pub sites: usize,
     /// Whether operations on locks conflict, too, as in the papers; otherwise only accesses to data do.
     pub lock_conflicts: bool,
 }
@@ -50,36 +54,22 @@ impl Config {
         history: 1 << 13,
         news: 1 << 15,
         older_nodes: 1 << 26,
+        sites: 1 << 14,
         lock_conflicts: false,
     };
-}
-
-/// Something the program accesses, and where it does so.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Access {
-    /// The first byte.
-    pub address: u64,
-    /// How many bytes.
-    pub bytes: u64,
-    /// The place in the program.
-    pub site: u64,
 }
 
 /// A block instance that is not serializable, and the dependence that shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// The function of the block.
-    pub function: u64,
-    /// When it started.
-    pub start: u64,
+    /// Which of the thread's open blocks, counted from the outermost.
+    pub frame: usize,
     /// Whether it is the innermost of the blocks that this dependence violates.
     pub innermost: bool,
     /// The epoch that the block's thread depends on, and that knows the block's start.
     pub source: Epoch,
-    /// The variable.
-    pub address: u64,
-    /// Where the block's thread accesses it.
-    pub site: u64,
+    /// What the block's thread is about to do.
+    pub access: Access,
 }
 
 /// Where violations go, as they happen, in the thread that they happen in.
@@ -88,7 +78,7 @@ pub trait Findings {
     fn violated(&self, engine: &Engine<Self>, thread: &Thread, violation: &Violation)
     where
         Self: Sized;
-    /// A block instance ended that was off trial for a part of its time.
+    /// A block instance, or a piece of one, ended that was off trial for a part of its time.
     fn off_trial(&self, function: u64);
 }
 
@@ -118,7 +108,7 @@ impl<F: Findings> Engine<F> {
 
     /// A thread starts; `parent` creates it. None if there are too many threads at once.
     pub fn start(&self, parent: Option<&Thread>) -> Option<&Thread> {
-        let thread = self.threads.take(parent)?;
+        let thread = self.threads.take(parent, &self.data)?;
         thread.blocks.clear();
         thread.closed();
         thread.clock.clear();
@@ -126,7 +116,7 @@ impl<F: Findings> Engine<F> {
             let source = parent.stamp();
             parent.clock.known(self.threads.end()).for_each(|epoch| thread.clock.learn(epoch));
             thread.clock.learn(source);
-            self.append_join(thread, source, &Access { address: 0, bytes: 0, site: 0 });
+            self.append_join(thread, source, &Access { operation: Operation::Fork, ..Access::NONE });
         } else {
             thread.fresh_time();
         }
@@ -144,16 +134,16 @@ impl<F: Findings> Engine<F> {
 
     /// The thread has waited for the end of another, whose last epoch this is.
     pub fn join(&self, thread: &Thread, last: Epoch, site: u64) {
-        self.depend(thread, last, &Access { address: 0, bytes: 0, site });
+        self.depend(thread, last, &Access { site, operation: Operation::Join, ..Access::NONE });
     }
 
     /// A block begins.
     #[inline]
-    pub fn begin(&self, thread: &Thread, function: u64) {
+    pub fn begin(&self, thread: &Thread, call: &Call) {
         if thread.blocks.depth() == 0 {
             thread.opened_after(self.threads.ends());
         }
-        thread.blocks.push(function, thread.fresh_time());
+        thread.blocks.push(call, thread.fresh_time());
     }
 
     /// The innermost open block ends. Nothing happens if none is open.
@@ -171,6 +161,7 @@ impl<F: Findings> Engine<F> {
 
     /// The thread waits: its open blocks start anew.
     pub fn split(&self, thread: &Thread) {
+        thread.blocks.each_started_by(thread.off_trial(), |function| self.findings.off_trial(function));
         thread.blocks.split(thread.fresh_time());
         if thread.blocks.depth() > 0 {
             thread.opened_after(self.threads.ends());
@@ -191,10 +182,10 @@ impl<F: Findings> Engine<F> {
         });
     }
 
-    /// An atomic update of a kind that commutes with itself.
-    pub fn update(&self, thread: &Thread, kind: Kind, access: &Access) {
+    /// An atomic update of a kind that commutes with itself: [`Operation::is_update`].
+    pub fn update(&self, thread: &Thread, access: &Access) {
         each_granule(&self.data, access, |granule, bytes, access| {
-            self.update_granule(thread, kind, granule, bytes, access);
+            self.update_granule(thread, granule, bytes, access);
         });
     }
 
@@ -202,7 +193,7 @@ impl<F: Findings> Engine<F> {
     pub fn lock(&self, thread: &Thread, lock: u64, site: u64) {
         if let Some(locks) = &self.locks {
             let (granule, bytes) = (locks.granule(lock), first_byte(lock));
-            self.write_granule(thread, locks, granule, bytes, &Access { address: lock, bytes: 1, site });
+            self.write_granule(thread, locks, granule, bytes, &lock_access(lock, site, Operation::Lock));
         }
     }
 
@@ -210,7 +201,7 @@ impl<F: Findings> Engine<F> {
     pub fn lock_shared(&self, thread: &Thread, lock: u64, site: u64) {
         if let Some(locks) = &self.locks {
             let (granule, bytes) = (locks.granule(lock), first_byte(lock));
-            self.read_granule(thread, locks, granule, bytes, &Access { address: lock, bytes: 1, site });
+            self.read_granule(thread, locks, granule, bytes, &lock_access(lock, site, Operation::SharedLock));
         }
     }
 
@@ -236,12 +227,12 @@ impl<F: Findings> Engine<F> {
             if stamps.0.has_older() {
                 // A read stamp of a shared slot was moved aside by another reader and still stands for a repetition; one
                 // that an update moved aside does not.
-                let updated = kept().any(|(kind, _)| kind.is_update());
-                let mut reads = kept().filter(|(kind, _)| *kind == Kind::Read);
+                let updated = kept().any(|(operation, _)| operation.is_update());
+                let mut reads = kept().filter(|(operation, _)| *operation == Operation::Read);
                 if !updated && reads.any(|(_, stamp)| stamp.covers_read(accessor.now, bytes)) {
                     return;
                 }
-                let conflicting = kept().filter(|(kind, _)| kind.conflicts(Kind::Read));
+                let conflicting = kept().filter(|(operation, _)| operation.conflicts(Operation::Read));
                 if let Some(epoch) = conflicting.filter_map(|(_, stamp)| accessor.news(stamp, bytes)).next() {
                     self.depend(thread, epoch, access);
                     continue;
@@ -251,11 +242,11 @@ impl<F: Findings> Engine<F> {
                 Step::Repeats => return,
                 Step::Join(epoch) => self.depend(thread, epoch, access),
                 Step::Stamp(after) => {
-                    thread.stamp();
+                    self.remember(thread, access);
                     own.store(after.read.0, Relaxed);
                     let mut marks = if after.mark { Stamp::reader_bit(accessor.slot()) } else { 0 };
                     if !after.displaced.is_empty() {
-                        shadow.older().add(granule, Kind::Read, after.displaced);
+                        shadow.older().add(granule, Operation::Read, after.displaced);
                         marks |= Stamp::OLDER;
                     }
                     mark(write, marks);
@@ -279,7 +270,7 @@ impl<F: Findings> Engine<F> {
                 Step::Repeats => return true,
                 Step::Join(epoch) => self.depend(thread, epoch, access),
                 Step::Stamp(after) => {
-                    thread.stamp();
+                    self.remember(thread, access);
                     own.store(after.read.0, Relaxed);
                     mark(write, if after.mark { Stamp::reader_bit(accessor.slot()) } else { 0 });
                     return true;
@@ -301,24 +292,24 @@ impl<F: Findings> Engine<F> {
             }
             let reads = read_stamps(shadow, granule, slots_to_check(stamp));
             let step = match stamp.has_older() {
-                true => self.news_aside(thread, shadow, granule, Kind::Write, bytes).map(Step::Join),
+                true => self.news_aside(thread, shadow, granule, Operation::Write, bytes).map(Step::Join),
                 false => None,
             };
             match step.unwrap_or_else(|| accessor.write(stamp, &reads, bytes)) {
                 Step::Repeats => return,
                 Step::Join(epoch) => self.depend(thread, epoch, access),
                 Step::Stamp(mut after) => {
-                    thread.stamp();
+                    self.remember(thread, access);
                     for (slot, (old, new)) in reads.iter().zip(after.reads).enumerate() {
                         if *old != new {
                             shadow.read(slot, granule).store(new.0, Relaxed);
                         }
                     }
-                    if stamp.has_older() && !shadow.older().change(granule, |_, kept| kept.without(bytes)) {
-                        after.write.0 &= !Stamp::OLDER;
+                    if stamp.has_older() {
+                        after.write = self.remove_aside(thread, shadow, granule, bytes, after.write);
                     }
                     if !after.displaced.is_empty() {
-                        shadow.older().add(granule, Kind::Write, after.displaced);
+                        shadow.older().add(granule, Operation::Write, after.displaced);
                         after.write.0 |= Stamp::OLDER;
                     }
                     write.store(after.write.0, Relaxed);
@@ -328,9 +319,31 @@ impl<F: Findings> Engine<F> {
         }
     }
 
+    /// Removes the bytes that are written from the stamps kept aside, and returns the write stamp with what is left of them
+    /// in its flags: a read or an update of other bytes by another thread keeps its mark.
+    fn remove_aside(
+        &self,
+        thread: &Thread,
+        shadow: &Shadow,
+        granule: usize,
+        bytes: Bytes,
+        write: Stamp,
+    ) -> Stamp {
+        let mut flags = 0;
+        shadow.older().change(granule, |operation, kept| {
+            let left = kept.without(bytes);
+            if !left.is_empty() {
+                let marks = operation != Operation::Write && left.index() != thread.index();
+                flags |= Stamp::OLDER | if marks { Stamp::reader_bit(slot_of(left.index())) } else { 0 };
+            }
+            left
+        });
+        Stamp(write.0 & !Stamp::OLDER | flags)
+    }
+
     /// Updates of one kind conflict with everything but each other, so nothing that came before may be forgotten: read
     /// stamps of others are moved aside, where they no longer stand for a repetition.
-    fn update_granule(&self, thread: &Thread, kind: Kind, granule: usize, bytes: Bytes, access: &Access) {
+    fn update_granule(&self, thread: &Thread, granule: usize, bytes: Bytes, access: &Access) {
         let shadow = &self.data;
         let write = shadow.write(granule);
         let _held = shadow.lock(granule);
@@ -340,21 +353,28 @@ impl<F: Findings> Engine<F> {
             let reads = read_stamps(shadow, granule, slots_to_check(stamp));
             let in_words =
                 [stamp].into_iter().chain(reads).filter_map(|stamp| accessor.news(stamp, bytes)).next();
-            let news = in_words.or_else(|| self.news_aside(thread, shadow, granule, kind, bytes));
+            let news = in_words.or_else(|| self.news_aside(thread, shadow, granule, access.operation, bytes));
             if let Some(epoch) = news {
                 self.depend(thread, epoch, access);
                 continue;
             }
             for (slot, read) in reads.into_iter().enumerate() {
                 if read.bytes().overlaps(bytes) && read.index() != thread.index() {
-                    shadow.older().add(granule, Kind::Read, read);
+                    shadow.older().add(granule, Operation::Read, read);
                     shadow.read(slot, granule).store(0, Relaxed);
                 }
             }
-            shadow.older().add(granule, kind, Stamp::new(thread.stamp(), bytes));
+            self.remember(thread, access);
+            shadow.older().add(granule, access.operation, Stamp::new(thread.now(), bytes));
             mark(write, Stamp::OLDER | Stamp::reader_bit(accessor.slot()));
             return;
         }
+    }
+
+    /// The access is stamped with the present epoch.
+    #[inline(always)]
+    fn remember(&self, thread: &Thread, access: &Access) {
+        thread.sites.remember(access, thread.stamp().time());
     }
 
     /// An unknown epoch of a stamp kept aside that conflicts with an access of this kind.
@@ -363,11 +383,11 @@ impl<F: Findings> Engine<F> {
         thread: &Thread,
         shadow: &Shadow,
         granule: usize,
-        kind: Kind,
+        operation: Operation,
         bytes: Bytes,
     ) -> Option<Epoch> {
         let accessor = thread.accessor();
-        let conflicting = shadow.older().all(granule).filter(|(other, _)| other.conflicts(kind));
+        let conflicting = shadow.older().all(granule).filter(|(other, _)| other.conflicts(operation));
         conflicting.filter_map(|(_, stamp)| accessor.news(stamp, bytes)).next()
     }
 
@@ -392,14 +412,7 @@ impl<F: Findings> Engine<F> {
         thread.clock.learn(source);
         let mut innermost = true;
         thread.blocks.violate(thread.off_trial(), known, |frame| {
-            let violation = Violation {
-                function: thread.blocks.function(frame),
-                start: thread.blocks.start(frame),
-                innermost,
-                source,
-                address: access.address,
-                site: access.site,
-            };
+            let violation = Violation { frame, innermost, source, access: *access };
             innermost = false;
             self.findings.violated(self, thread, &violation);
         });
@@ -418,7 +431,8 @@ impl<F: Findings> Engine<F> {
             }
         });
         let time = thread.fresh_time();
-        thread.history.append(time, source, access.address, access.site, dropped);
+        let function = if thread.has_open_blocks() { thread.blocks.function(0) } else { 0 };
+        thread.history.append(&Join::new(time, source, *access, function), dropped);
         thread.joined_at(time);
     }
 }
@@ -447,6 +461,10 @@ fn read_stamps(shadow: &Shadow, granule: usize, mut slots: u32) -> [Stamp; SLOTS
     reads
 }
 
+fn lock_access(lock: u64, site: u64, operation: Operation) -> Access {
+    Access { address: lock, bytes: 1, site, operation }
+}
+
 /// A lock is as long as its first byte: two small ones may be in one granule.
 fn first_byte(lock: u64) -> Bytes {
     Bytes::range((lock % GRANULE) as usize, 1)
@@ -459,7 +477,7 @@ fn each_granule(shadow: &Shadow, access: &Access, mut each: impl FnMut(usize, By
     while at < end {
         let offset = at % GRANULE;
         let bytes = (GRANULE - offset).min(end - at);
-        let part = Access { address: at, bytes, site: access.site };
+        let part = Access { address: at, bytes, ..*access };
         each(shadow.granule(at), Bytes::range(offset as usize, bytes as usize), &part);
         at += bytes;
     }

@@ -16,6 +16,7 @@
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU64, fence};
 
+use crate::access::{Access, Operation};
 use crate::epoch::Epoch;
 use crate::memory::Words;
 
@@ -23,8 +24,10 @@ const TIME: usize = 0;
 const SOURCE: usize = 1;
 const ADDRESS: usize = 2;
 const SITE: usize = 3;
-const NEWS: usize = 4;
-const NEWS_END: usize = 5;
+const WHAT: usize = 4;
+const FUNCTION: usize = 5;
+const NEWS: usize = 6;
+const NEWS_END: usize = 7;
 const WORDS: usize = 8;
 
 /// One join.
@@ -34,12 +37,19 @@ pub struct Join {
     pub time: u64,
     /// The epoch that the thread depends on.
     pub source: Epoch,
-    /// The variable.
-    pub address: u64,
-    /// Where the thread accessed it.
-    pub site: u64,
+    /// What made it depend.
+    pub access: Access,
+    /// The outermost block that was open in the thread; 0 if none was.
+    pub function: u64,
     /// Positions of what was news, in the ring of news.
     news: (u64, u64),
+}
+
+impl Join {
+    /// A join; what was news is known to the history.
+    pub fn new(time: u64, source: Epoch, access: Access, function: u64) -> Join {
+        Join { time, source, access, function, news: (0, 0) }
+    }
 }
 
 /// A ring of joins and a ring of what they brought.
@@ -91,12 +101,15 @@ impl History {
     }
 
     /// Appends the entry. Everything in it is visible to a thread that sees a stamp of its time or a later one.
-    pub fn append(&self, time: u64, source: Epoch, address: u64, site: u64, dropped: impl FnMut(Epoch)) {
+    pub fn append(&self, join: &Join, dropped: impl FnMut(Epoch)) {
         self.drop_while(dropped, |entry| self.end.load(Relaxed) - entry >= self.capacity());
         let entry = self.end.load(Relaxed);
         let news = if entry == 0 { 0 } else { self.word(entry - 1, NEWS_END).load(Relaxed) };
-        let words = [time, source.word(), address, site, news, self.news_end.load(Relaxed)];
-        for (i, word) in words.into_iter().enumerate() {
+        let Access { address, bytes, site, operation } = join.access;
+        let what = operation as u64 | bytes << 8;
+        let words = [join.time, join.source.word(), address, site, what, join.function];
+        let words = words.into_iter().chain([news, self.news_end.load(Relaxed)]);
+        for (i, word) in words.enumerate() {
             self.word(entry, i).store(word, Relaxed);
         }
         self.end.store(entry + 1, Release);
@@ -118,8 +131,13 @@ impl History {
         Join {
             time: word(TIME),
             source: Epoch::from_word(word(SOURCE)),
-            address: word(ADDRESS),
-            site: word(SITE),
+            access: Access {
+                address: word(ADDRESS),
+                bytes: word(WHAT) >> 8,
+                site: word(SITE),
+                operation: Operation::from_word(word(WHAT) & 0xff),
+            },
+            function: word(FUNCTION),
             news: (word(NEWS), word(NEWS_END)),
         }
     }
@@ -193,7 +211,7 @@ mod tests {
             history.add_news(Epoch::new(index, time), |epoch| dropped.push(epoch));
         }
         let source = Epoch::new(news[0].0, news[0].1);
-        history.append(time, source, 0, 0, |epoch| dropped.push(epoch));
+        history.append(&Join::new(time, source, Access::NONE, 0), |epoch| dropped.push(epoch));
         dropped
     }
 

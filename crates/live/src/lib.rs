@@ -22,6 +22,7 @@
 //! The crate has no dependencies, never allocates from the program's heap, never unwinds and never takes a lock on the
 //! fast path: it runs inside programs that crash, fork and receive signals.
 
+pub mod access;
 pub mod blocks;
 pub mod clock;
 pub mod engine;
@@ -31,6 +32,8 @@ pub mod memory;
 pub mod older;
 pub mod rule;
 pub mod shadow;
+pub mod sites;
 pub mod spin;
 pub mod thread;
 pub mod threads;
+pub mod witness;

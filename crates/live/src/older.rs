@@ -5,52 +5,16 @@
 //! each thread's last one has to be known). Most granules have none; the flag in the word of the last write says so.
 //!
 //! A granule's stamps are a list of nodes in an arena. All functions expect the caller to hold the granule's stripe
-//! (`shadow.rs`). At most one stamp per thread, kind and byte is kept, so a list is bounded by the threads that use the
+//! (`shadow.rs`). At most one stamp per thread, operation and byte is kept, so a list is bounded by the threads that use the
 //! granule.
 
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
+use crate::access::Operation;
 use crate::epoch::Stamp;
 use crate::memory::Words;
 use crate::spin;
-
-/// What a stamp kept aside stands for. Updates are of the kinds that commute with themselves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum Kind {
-    /// A read.
-    Read = 0,
-    /// A write, or an update that commutes with nothing.
-    Write = 1,
-    /// An atomic addition or subtraction.
-    Add = 2,
-    /// An atomic or.
-    Or = 3,
-    /// An atomic and.
-    And = 4,
-    /// An atomic exclusive or.
-    Xor = 5,
-    /// An atomic minimum.
-    Min = 6,
-    /// An atomic maximum.
-    Max = 7,
-}
-
-impl Kind {
-    const ALL: [Kind; 8] =
-        [Kind::Read, Kind::Write, Kind::Add, Kind::Or, Kind::And, Kind::Xor, Kind::Min, Kind::Max];
-
-    /// Whether it is an update of a kind that commutes with itself.
-    pub fn is_update(self) -> bool {
-        !matches!(self, Kind::Read | Kind::Write)
-    }
-
-    /// Whether accesses of the two kinds conflict.
-    pub fn conflicts(self, other: Kind) -> bool {
-        self != other || self == Kind::Write
-    }
-}
 
 const STAMPS: usize = 7;
 const NEXT: usize = 7;
@@ -106,21 +70,21 @@ impl Older {
     }
 
     /// The granule's stamps.
-    pub fn all(&self, granule: usize) -> impl Iterator<Item = (Kind, Stamp)> {
+    pub fn all(&self, granule: usize) -> impl Iterator<Item = (Operation, Stamp)> {
         self.stamps_of(granule).map(|word| word.load(Relaxed)).filter(|&word| word != 0).map(unpack)
     }
 
     /// Replaces each stamp by what `change` makes of it; an empty one is removed. Whether any is left.
-    pub fn change(&self, granule: usize, mut change: impl FnMut(Kind, Stamp) -> Stamp) -> bool {
+    pub fn change(&self, granule: usize, mut change: impl FnMut(Operation, Stamp) -> Stamp) -> bool {
         let mut left = false;
         for word in self.stamps_of(granule) {
             let old = word.load(Relaxed);
             if old == 0 {
                 continue;
             }
-            let (kind, stamp) = unpack(old);
-            let new = change(kind, stamp);
-            word.store(if new.is_empty() { 0 } else { pack(kind, new) }, Relaxed);
+            let (operation, stamp) = unpack(old);
+            let new = change(operation, stamp);
+            word.store(if new.is_empty() { 0 } else { pack(operation, new) }, Relaxed);
             left |= !new.is_empty();
         }
         if !left {
@@ -129,11 +93,11 @@ impl Older {
         left
     }
 
-    /// Adds a stamp. It replaces earlier ones of its thread and kind for the same bytes.
-    pub fn add(&self, granule: usize, kind: Kind, stamp: Stamp) {
+    /// Adds a stamp. It replaces earlier ones of its thread and operation for the same bytes.
+    pub fn add(&self, granule: usize, operation: Operation, stamp: Stamp) {
         let mut stamp = stamp.plain();
-        self.change(granule, |other_kind, other| {
-            if other_kind != kind || other.index() != stamp.index() {
+        self.change(granule, |other_operation, other| {
+            if other_operation != operation || other.index() != stamp.index() {
                 other
             } else if other.epoch() == stamp.epoch() {
                 stamp = Stamp(stamp.0 | other.0);
@@ -150,7 +114,7 @@ impl Older {
             Some(self.word(node, 0))
         });
         match place {
-            Some(place) => place.store(pack(kind, stamp), Relaxed),
+            Some(place) => place.store(pack(operation, stamp), Relaxed),
             None => self.lost.store(self.lost() + 1, Relaxed),
         }
     }
@@ -192,14 +156,14 @@ impl Older {
     }
 }
 
-/// Here the kind stands where the word of a write has its readers.
-fn pack(kind: Kind, stamp: Stamp) -> u64 {
-    stamp.with_readers(kind as u32).0
+/// Here the operation stands where the word of a write has its readers.
+fn pack(operation: Operation, stamp: Stamp) -> u64 {
+    stamp.with_readers(operation as u32).0
 }
 
-fn unpack(word: u64) -> (Kind, Stamp) {
+fn unpack(word: u64) -> (Operation, Stamp) {
     let stamp = Stamp(word);
-    (Kind::ALL[stamp.readers() as usize & 7], stamp.plain())
+    (Operation::from_word(u64::from(stamp.readers())), stamp.plain())
 }
 
 #[cfg(test)]
@@ -212,23 +176,23 @@ mod tests {
     }
 
     #[test]
-    fn a_later_stamp_replaces_earlier_ones_of_its_thread_and_kind() {
+    fn a_later_stamp_replaces_earlier_ones_of_its_thread_and_operation() {
         let older = Older::new(4, 16).expect("memory");
-        older.add(1, Kind::Read, stamp(1, 5, 0xff));
-        older.add(1, Kind::Read, stamp(1, 6, 0x0f));
-        older.add(1, Kind::Read, stamp(2, 9, 0x0f));
-        older.add(1, Kind::Add, stamp(1, 7, 0x0f));
-        older.add(1, Kind::Read, stamp(1, 6, 0x10));
+        older.add(1, Operation::Read, stamp(1, 5, 0xff));
+        older.add(1, Operation::Read, stamp(1, 6, 0x0f));
+        older.add(1, Operation::Read, stamp(2, 9, 0x0f));
+        older.add(1, Operation::Add, stamp(1, 7, 0x0f));
+        older.add(1, Operation::Read, stamp(1, 6, 0x10));
         let mut all: Vec<_> = older.all(1).collect();
-        all.sort_by_key(|(kind, stamp)| (*kind as u8, stamp.0));
+        all.sort_by_key(|(operation, stamp)| (*operation as u8, stamp.0));
         let expected = [
-            (Kind::Read, stamp(1, 5, 0xe0)),
-            (Kind::Read, stamp(2, 9, 0x0f)),
-            (Kind::Read, stamp(1, 6, 0x1f)),
-            (Kind::Add, stamp(1, 7, 0x0f)),
+            (Operation::Read, stamp(1, 5, 0xe0)),
+            (Operation::Read, stamp(2, 9, 0x0f)),
+            (Operation::Read, stamp(1, 6, 0x1f)),
+            (Operation::Add, stamp(1, 7, 0x0f)),
         ];
         let mut expected = expected.to_vec();
-        expected.sort_by_key(|(kind, stamp)| (*kind as u8, stamp.0));
+        expected.sort_by_key(|(operation, stamp)| (*operation as u8, stamp.0));
         assert_eq!(all, expected);
         assert_eq!(older.all(2).count(), 0);
     }
@@ -238,7 +202,7 @@ mod tests {
         let older = Older::new(4, 4).expect("memory");
         for round in 0..100 {
             for thread in 1..=21 {
-                older.add(round % 4, Kind::Read, stamp(thread, 1, 0xff));
+                older.add(round % 4, Operation::Read, stamp(thread, 1, 0xff));
             }
             assert_eq!(older.all(round % 4).count(), 21);
             assert!(!older.change(round % 4, |_, _| Stamp::NONE));
@@ -249,7 +213,7 @@ mod tests {
     #[test]
     fn what_finds_no_room_is_counted() {
         let older = Older::new(4, 2).expect("memory");
-        (1..=9).for_each(|thread| older.add(0, Kind::Read, stamp(thread, 1, 0xff)));
+        (1..=9).for_each(|thread| older.add(0, Operation::Read, stamp(thread, 1, 0xff)));
         assert_eq!((older.all(0).count(), older.lost()), (7, 2));
     }
 }

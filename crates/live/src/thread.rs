@@ -12,16 +12,37 @@ use core::sync::atomic::{AtomicBool, AtomicU64};
 
 use crate::blocks::Blocks;
 use crate::clock::Clock;
+use crate::engine::Config;
 use crate::epoch::{Epoch, Stamp};
 use crate::history::History;
 use crate::rule::{self, Accessor};
+use crate::shadow::Shadow;
+use crate::sites::Sites;
+
+/// What the fast paths of the hooks look at, at fixed offsets.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Hot {
+    /// The present epoch, as the fast paths compare it.
+    pub now: AtomicU64,
+    /// Where the read stamps of the thread's slot begin.
+    pub reads: *const AtomicU64,
+    /// Where the write stamps begin.
+    pub writes: *const AtomicU64,
+}
+
+// SAFETY: the pointers are to words of the shadow, which all threads may use.
+unsafe impl Send for Thread {}
+// SAFETY: as above; everything else is atomic.
+unsafe impl Sync for Thread {}
 
 /// What is known about one thread. When it ends, its index, history and time go on in another thread (`threads.rs`).
 #[derive(Debug)]
+#[repr(C)]
 pub struct Thread {
+    /// What the fast paths look at.
+    pub hot: Hot,
     index: usize,
-    /// The present epoch, as the fast paths compare it.
-    now: AtomicU64,
     /// Whether something carries the present time: a stamp, a started thread.
     stamped: AtomicBool,
     /// The time of the last join.
@@ -33,21 +54,27 @@ pub struct Thread {
     pub(crate) clock: Clock,
     pub(crate) blocks: Blocks,
     pub(crate) history: History,
+    pub(crate) sites: Sites,
 }
 
 impl Thread {
     /// A new index, whose times start at 1.
-    pub(crate) fn new(index: usize, history: usize, news: usize) -> Option<Thread> {
+    pub(crate) fn new(index: usize, config: &Config, shadow: &Shadow) -> Option<Thread> {
         Some(Thread {
+            hot: Hot {
+                now: AtomicU64::new(rule::fast_now(Epoch::new(index, 1))),
+                reads: shadow.read(rule::slot_of(index), 0),
+                writes: shadow.write(0),
+            },
             index,
-            now: AtomicU64::new(rule::fast_now(Epoch::new(index, 1))),
             stamped: AtomicBool::new(false),
             joined: AtomicU64::new(0),
             off_trial: AtomicU64::new(0),
             opened: AtomicU64::new(u64::MAX),
             clock: Clock::new()?,
             blocks: Blocks::new()?,
-            history: History::new(history, news)?,
+            history: History::new(config.history, config.news)?,
+            sites: Sites::new(config.sites)?,
         })
     }
 
@@ -60,7 +87,13 @@ impl Thread {
     /// The present epoch.
     #[inline(always)]
     pub fn now(&self) -> Epoch {
-        Stamp(self.now.load(Relaxed)).epoch()
+        Stamp(self.hot.now.load(Relaxed)).epoch()
+    }
+
+    /// The open blocks.
+    #[inline(always)]
+    pub fn blocks(&self) -> &Blocks {
+        &self.blocks
     }
 
     /// Whether a block is open.
@@ -80,7 +113,7 @@ impl Thread {
     pub(crate) fn fresh_time(&self) -> u64 {
         if self.stamped.load(Relaxed) {
             self.stamped.store(false, Relaxed);
-            self.now.store(self.now.load(Relaxed) + 1, Relaxed);
+            self.hot.now.store(self.hot.now.load(Relaxed) + 1, Relaxed);
         }
         self.now().time()
     }

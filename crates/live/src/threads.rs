@@ -20,6 +20,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::engine::Config;
 use crate::epoch::{Epoch, INDEXES, SLOTS, TIME_BITS};
 use crate::memory::{Place, Words};
+use crate::shadow::Shadow;
 use crate::spin;
 use crate::thread::Thread;
 
@@ -78,9 +79,9 @@ impl Threads {
     }
 
     /// An index for a thread that `parent` creates; none if all are taken.
-    pub fn take(&self, parent: Option<&Thread>) -> Option<&Thread> {
+    pub fn take(&self, parent: Option<&Thread>, shadow: &Shadow) -> Option<&Thread> {
         let _held = spin::lock(&self.taking);
-        let thread = self.known_to(parent).or_else(|| self.forgotten()).or_else(|| self.fresh())?;
+        let thread = self.known_to(parent).or_else(|| self.forgotten()).or_else(|| self.fresh(shadow))?;
         self.ended[thread.index()].store(0, Relaxed);
         Some(thread)
     }
@@ -104,12 +105,12 @@ impl Threads {
         self.over().map(|(thread, _)| thread).find(|thread| parent.clock.knows(thread.now()))
     }
 
-    fn fresh(&self) -> Option<&Thread> {
+    fn fresh(&self, shadow: &Shadow) -> Option<&Thread> {
         let index = self.end();
         if index > self.config.threads.min(INDEXES - 1) {
             return None;
         }
-        let thread = self.table[index].fill(Thread::new(index, self.config.history, self.config.news)?)?;
+        let thread = self.table[index].fill(Thread::new(index, &self.config, shadow)?)?;
         self.fresh.store(index as u64 + 1, Release);
         Some(thread)
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use atomvet_live::older::Kind;
+use atomvet_live::access::Operation;
 
 /// A small generator of numbers (splitmix64).
 pub(crate) struct Random(pub(crate) u64);
@@ -37,7 +37,7 @@ pub(crate) enum Op {
     End,
     /// An access to `bytes` bytes from `address` on; an update is of a kind that commutes with itself.
     Access {
-        kind: Kind,
+        kind: Operation,
         address: u64,
         bytes: u64,
     },
@@ -265,11 +265,11 @@ fn access(random: &mut Random, shape: &Shape) -> Op {
     Op::Access { kind: kind(random, shape), address, bytes }
 }
 
-fn kind(random: &mut Random, shape: &Shape) -> Kind {
+fn kind(random: &mut Random, shape: &Shape) -> Operation {
     match () {
-        () if !random.percent(shape.writes) => Kind::Read,
-        () if !random.percent(shape.updates) => Kind::Write,
-        () => random.pick(&[Kind::Add, Kind::Add, Kind::Or]),
+        () if !random.percent(shape.writes) => Operation::Read,
+        () if !random.percent(shape.updates) => Operation::Write,
+        () => random.pick(&[Operation::Add, Operation::Add, Operation::Or]),
     }
 }
 

@@ -2,26 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use atomvet_live::older::Kind;
+use atomvet_live::access::Operation;
 
 use crate::execution::{Event, Execution, Op};
+use crate::replay::Shown;
 
 /// The begin events of all violated blocks.
 pub(crate) fn violated(execution: &Execution, lock_conflicts: bool) -> BTreeSet<usize> {
     let events = &execution.events;
-    let lives = lives(events);
-    assert!(events.len() <= 128, "a set of events is a number here");
-    // before[j]: the events that happen before event j, and itself.
-    let mut before: Vec<u128> = Vec::new();
-    for j in 0..events.len() {
-        let mut all = 1 << j;
-        for i in (0..j).rev() {
-            if all >> i & 1 == 0 && ordered(events, &lives, i, j, lock_conflicts) {
-                all |= before[i];
-            }
-        }
-        before.push(all);
-    }
+    let before = happens_before(events, lock_conflicts);
     let mut violated = BTreeSet::new();
     for (block, piece) in pieces(events) {
         let first = piece[0];
@@ -33,6 +22,55 @@ pub(crate) fn violated(execution: &Execution, lock_conflicts: bool) -> BTreeSet<
         }
     }
     violated
+}
+
+/// Per event, the events that happen before it, and itself: bit i stands for event i.
+fn happens_before(events: &[Event], lock_conflicts: bool) -> Vec<u128> {
+    let lives = lives(events);
+    assert!(events.len() <= 128, "a set of events is a number here");
+    let mut before: Vec<u128> = Vec::new();
+    for j in 0..events.len() {
+        let mut all = 1 << j;
+        for i in (0..j).rev() {
+            if all >> i & 1 == 0 && ordered(events, &lives, i, j, lock_conflicts) {
+                all |= before[i];
+            }
+        }
+        before.push(all);
+    }
+    before
+}
+
+/// What is wrong with a witness for a block, if anything: each dependence must be one, what a thread receives must happen
+/// before what it hands on (in the same thread, or in a later one with the same index), and the way must lead out of the
+/// block and back into it.
+pub(crate) fn objection(execution: &Execution, lock_conflicts: bool, shown: &Shown) -> Option<String> {
+    let (block, steps) = shown;
+    let events = &execution.events;
+    // A site may be that of an access in the same epoch to an earlier variable at the same address (`sites.rs`).
+    let lives = vec![vec![0; 16]; events.len()];
+    let before = happens_before(events, lock_conflicts);
+    let mut later: Option<usize> = None;
+    for &(from, to) in steps {
+        // Without a site, the event is the start of a thread.
+        let (Some(from), Some(to)) = (from, to) else { return None };
+        if from >= to || events[from].thread == events[to].thread {
+            return Some(format!("{from} to {to} leads to no other thread"));
+        }
+        if !ordered(events, &lives, from, to, lock_conflicts) {
+            return Some(format!("{from} and {to} do not conflict"));
+        }
+        if let Some(hands_on) = later
+            && before[hands_on] >> to & 1 == 0
+        {
+            return Some(format!("{to} does not happen before {hands_on}"));
+        }
+        later = Some(from);
+    }
+    let (first, closing) = (steps.last()?.0?, steps[0].1?);
+    let inside = |event: usize| events[event].thread == events[*block].thread && event > *block;
+    (!inside(first) || !inside(closing) || first >= closing)
+        .then(|| format!("{first} to {closing} is not a way out of block {block} and back"))
 }
 
 /// Per event, the life of every granule then.
@@ -56,8 +94,8 @@ fn ordered(events: &[Event], lives: &[Vec<usize>], i: usize, j: usize, lock_conf
     match (a.op, b.op) {
         (Op::Access { kind: k, address: x, bytes: n }, Op::Access { kind: l, address: y, bytes: m }) => {
             let conflict = match (k, l) {
-                (Kind::Read, Kind::Read) => false,
-                (Kind::Write, _) | (_, Kind::Write) => true,
+                (Operation::Read, Operation::Read) => false,
+                (Operation::Write, _) | (_, Operation::Write) => true,
                 (k, l) => k != l,
             };
             let common = |byte: &u64| lives[i][*byte as usize / 8] == lives[j][*byte as usize / 8];
