@@ -23,6 +23,7 @@ pub mod oracle;
 pub mod predictive;
 mod prefetch;
 pub mod registry;
+mod sparse;
 pub mod verify;
 pub mod witness;
 

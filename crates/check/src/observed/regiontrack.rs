@@ -22,7 +22,11 @@
 //! Cost: one comparison for an access that its thread repeats or whose dependence it knows; for a
 //! dependence that is new, one row join and, per running transaction that reaches its source, one row
 //! minimum: O(k²) for k threads at worst. Memory: k words per epoch that a variable or lock still names.
-//! k is how many threads there are at a time ([`lanes`]).
+//!
+//! k is the number of threads at a time ([`lanes`]) if that is small. With many threads, rows are sparse, and k
+//! is the number of running transactions that the epoch comes after. Nothing else is kept, since nothing else
+//! decides a verdict: a block is violated by a dependence that comes after its begin, and a cycle needs a running
+//! transaction that reaches what the dependence comes from ([`reach`]).
 
 #[cfg(test)]
 mod tests;
@@ -31,16 +35,15 @@ use atomvet_trace::{Mode, ThreadId, VarId};
 
 use self::group::{Crowds, Group, MANY, READS, Slot, WRITES, kind};
 use self::lanes::{Lanes, Past};
-use crate::history::{History, Time, widen};
+use self::reach::{Dependence, Reach};
+use crate::history::{History, Time};
 use crate::{
     Access, Blame, Block, Channel, ChannelKind, Config, Findings, Here, Info, Kind, Observed, Rules, Stats,
 };
 
 mod group;
 mod lanes;
-
-/// No transaction of that thread is reached: later than every time.
-const NEVER: Time = Time::MAX;
+mod reach;
 
 /// The checker's state.
 #[derive(Debug)]
@@ -50,17 +53,13 @@ pub struct RegionTrack {
     threads: Vec<Thread>,
     /// What each thread knows, now and at every epoch that is named below.
     history: History,
-    /// Row t, of `history.width()` components: for each thread the start of its first transaction that
-    /// t's running transaction reaches, or `NEVER`. Meaningful only while t runs a transaction.
-    reach: Vec<Time>,
+    reach: Reach,
     variables: Vec<Slot>,
     /// By the channel's slot. Exclusive sends are like writes, shared ones like reads.
     channels: Vec<Slot>,
     crowds: Crowds,
-    /// Threads with a running transaction.
-    running: Vec<usize>,
-    /// A copy of a row of `reach`.
-    scratch: Vec<Time>,
+    /// A copy of a crowd.
+    members: Vec<(usize, Time)>,
     most_running: usize,
     transactions: u64,
     joins: u64,
@@ -123,20 +122,16 @@ impl Rules for RegionTrack {
         let t = self.enter(here).lane;
         self.transactions += 1;
         self.threads[t].cycle_reported = false;
-        self.running.push(t);
-        self.most_running = self.most_running.max(self.running.len());
-        let width = self.history.width();
-        self.reach[t * width..(t + 1) * width].fill(NEVER);
         self.open(t, block);
+        self.reach.begin(t, self.threads[t].open[0].start);
+        self.most_running = self.most_running.max(self.reach.running());
     }
 
     #[inline]
     fn end(&mut self, here: Here, _out: &mut Findings) {
         let t = self.enter(here).lane;
         self.threads[t].open.pop();
-        if let Some(at) = self.running.iter().position(|&r| r == t) {
-            self.running.swap_remove(at);
-        }
+        self.reach.end(t);
         self.history.advance(t);
     }
 
@@ -159,7 +154,7 @@ impl Rules for RegionTrack {
         // By far the most common case: one access or none to depend on, and it is known. (There is no
         // thread `MANY`.) Nothing in here jumps by what the access is.
         if let Some(slot) = self.variables.get_mut(variable.index())
-            && let Some(&known) = self.history.knowledge(t).get(slot.current.thread() as usize)
+            && let Some(known) = self.history.known(t, slot.current.thread() as usize)
             && slot.current.low() <= known
             && slot.previous.thread() != MANY
         {
@@ -209,9 +204,14 @@ impl Rules for RegionTrack {
         let at = self.enter(here);
         let Some(lane) = self.lanes.get(child) else { return };
         let time = self.history.stamp(lane);
-        self.depend(at, lane, time, out);
         // A block that it left open may go on, should it be forked again.
-        if self.threads[lane].open.is_empty() {
+        let is_over = self.threads[lane].open.is_empty();
+        if is_over {
+            // Who knows of its end may take its lane.
+            self.reach.keep_all(lane);
+        }
+        self.depend(at, lane, time, out);
+        if is_over {
             self.lanes.give_back(child, Past { lane, time });
         }
     }
@@ -242,12 +242,11 @@ impl RegionTrack {
             lanes: Lanes::default(),
             threads: Vec::new(),
             history,
-            reach: Vec::new(),
+            reach: Reach::default(),
             variables: Vec::new(),
             channels: Vec::new(),
             crowds: Crowds::default(),
-            running: Vec::new(),
-            scratch: Vec::new(),
+            members: Vec::new(),
             most_running: 0,
             transactions: 0,
             joins: 0,
@@ -275,22 +274,24 @@ impl RegionTrack {
 
     fn take_lane(&mut self, thread: ThreadId, forker: Option<usize>) -> usize {
         let RegionTrack { lanes, history, .. } = self;
-        let knowledge = forker.map(|forker| history.knowledge(forker));
-        let knows = |past: Past| knowledge.is_some_and(|knowledge| knowledge[past.lane] >= past.time);
+        let knows = |past: Past| {
+            forker.and_then(|forker| history.known(forker, past.lane)).is_some_and(|known| known >= past.time)
+        };
         let (lane, past) = lanes.take(thread, knows);
         if lane >= self.threads.len() {
+            let was_dense = self.history.width() > 0;
+            self.history.grow(lane + 1);
             let width = self.history.width();
-            if self.history.grow(lane + 1) {
-                let wider = self.history.width();
-                self.reach = widen(&self.reach, width, wider, NEVER);
-                self.crowds.rows = widen(&self.crowds.rows, width, wider, 0);
-            }
+            self.reach.grow(lane + 1, width);
+            self.crowds.grow(width);
             self.threads.resize_with(lane + 1, Thread::default);
-            self.reach.resize((lane + 1) * self.history.width(), NEVER);
+            if was_dense && width == 0 {
+                self.renew_reach();
+            }
         }
         self.history.advance(lane);
         if let Some(past) = past
-            && self.history.knowledge(lane)[past.lane] < past.time
+            && self.history.known(lane, past.lane).is_some_and(|known| known < past.time)
         {
             self.learn(lane, past.lane, past.time);
         }
@@ -351,29 +352,25 @@ impl RegionTrack {
         Slot { current: self.add_member(slot.current, t, time), ..slot }
     }
 
-    fn is_member(&mut self, group: Group, t: usize) -> bool {
+    fn is_member(&self, group: Group, t: usize) -> bool {
         match group.thread() {
-            MANY => self.crowds.row(self.history.width(), group.low())[t] != 0,
+            MANY => self.crowds.contains(group.low(), t),
             thread => thread == t as u64,
         }
     }
 
     fn add_member(&mut self, group: Group, t: usize, time: Time) -> Group {
-        let width = self.history.width();
         match group.thread() {
             MANY => {
-                self.crowds.row(width, group.low())[t] = time;
+                self.crowds.put(group.low(), t, time);
                 group
             }
             // What comes after the new member also comes after one that the new member knows.
-            thread if self.history.knowledge(t)[thread as usize] >= group.low() => {
-                Group::one(group.kind(), t, time)
-            }
+            thread if self.knows(t, thread as usize, group.low()) => Group::one(group.kind(), t, time),
             thread => {
-                let crowd = self.crowds.new_row(width);
-                let row = self.crowds.row(width, crowd);
-                row[thread as usize] = group.low();
-                row[t] = time;
+                let crowd = self.crowds.add();
+                self.crowds.put(crowd, thread as usize, group.low());
+                self.crowds.put(crowd, t, time);
                 Group::many(group.kind(), crowd)
             }
         }
@@ -382,7 +379,7 @@ impl RegionTrack {
     #[inline]
     fn drop_group(&mut self, group: Group) {
         if group.thread() == MANY {
-            self.crowds.drop_row(self.history.width(), group.low());
+            self.crowds.release(group.low());
         }
     }
 
@@ -391,31 +388,37 @@ impl RegionTrack {
         match (group.kind(), group.thread()) {
             (0, _) => {}
             (_, MANY) => {
-                for s in 0..self.threads.len() {
-                    let time = self.crowds.row(self.history.width(), group.low())[s];
-                    if time != 0 {
-                        self.depend(at, s, time, out);
-                    }
-                }
+                let mut members = std::mem::take(&mut self.members);
+                self.crowds.members(group.low(), &mut members);
+                members.iter().for_each(|&(s, time)| self.depend(at, s, time, out));
+                self.members = members;
             }
             (_, s) => self.depend(at, s as usize, group.low(), out),
         }
     }
 
+    /// Whether lane `t` knows what was done in lane `s` up to `time`, as far as that is of use.
+    #[inline]
+    fn knows(&self, t: usize, s: usize, time: Time) -> bool {
+        self.history.known(t, s).is_some_and(|known| known >= time)
+            || (self.reach.keep_from().get(s).is_some_and(|&keep| time < keep)
+                && self.history.knows_row(t, s, time))
+    }
+
     /// What was done in lane `s` up to `time` comes before this event.
     #[inline]
     fn depend(&mut self, at: At, s: usize, time: Time, out: &mut Findings) {
-        if self.history.knowledge(at.lane)[s] < time {
+        if !self.knows(at.lane, s, time) {
             self.new_dependence(at, s, time, out);
         }
     }
 
     fn new_dependence(&mut self, at: At, s: usize, time: Time, out: &mut Findings) {
-        let known_of_us = self.history.clock(s, time)[at.lane];
+        let known_of_us = self.history.known_at(s, time, at.lane);
         if let Some(start) = self.started(at.lane) {
             if start <= known_of_us {
                 self.report_blocks(at, known_of_us, out);
-            } else if self.reach[at.lane * self.history.width() + s] <= time {
+            } else if self.reach.reaches(at.lane, s, time) {
                 self.report_cycle(at, out);
             }
         }
@@ -424,30 +427,17 @@ impl RegionTrack {
 
     /// Lane `t` learns what `s` knew at `time`.
     fn learn(&mut self, t: usize, s: usize, time: Time) {
-        let width = self.history.width();
-        let started = self.started(t);
         self.joins += 1;
-        self.history.learn(t, s, time);
-
-        // Whatever reaches (s, time) now also reaches t's transaction, and all that it reaches.
-        self.scratch.clear();
-        match started {
-            Some(_) => self.scratch.extend_from_slice(&self.reach[t * width..(t + 1) * width]),
-            None => self.scratch.resize(width, NEVER),
+        if self.history.width() > 0 {
+            self.history.learn(t, s, time);
+        } else {
+            self.history.learn_sparse(t, s, time, self.reach.keep_from());
         }
-        self.scratch[t] = started.unwrap_or_else(|| self.history.now(t));
-        for &r in &self.running {
-            let reaches = if r == s {
-                self.threads[s].open[0].start <= time
-            } else {
-                self.reach[r * width + s] <= time
-            };
-            if r != t && reaches {
-                for (mine, theirs) in self.reach[r * width..(r + 1) * width].iter_mut().zip(&self.scratch) {
-                    *mine = (*mine).min(*theirs);
-                }
-            }
-        }
+        let started = self.started(t);
+        let sink_started = started.unwrap_or_else(|| self.history.now(t));
+        let source_started = self.started(s);
+        self.reach
+            .spread(Dependence { source: s, time, sink: t, source_started, sink_started }, started.is_some());
     }
 
     /// Verdict 2: the source of a dependence comes after our own time `known_of_us`, so every block
@@ -480,10 +470,11 @@ impl RegionTrack {
 
     /// Visits every time that is stored anywhere outside the history.
     fn compact(&mut self) {
-        let width = self.history.width();
-        let walk = self.variables.len() + self.channels.len() + self.crowds.rows.len();
+        self.renew_reach();
+        let walk = self.variables.len() + self.channels.len() + self.crowds.words() + self.reach.words();
         let RegionTrack { lanes, history, threads, reach, variables, channels, crowds, .. } = self;
-        history.compact(walk, |visit| {
+        let keep_from = reach.keep_from().to_vec();
+        history.compact(walk, &keep_from, |visit| {
             for slot in variables.iter_mut().chain(channels.iter_mut()) {
                 for group in [&mut slot.previous, &mut slot.current] {
                     if group.kind() != 0 && group.thread() != MANY {
@@ -493,19 +484,19 @@ impl RegionTrack {
                     }
                 }
             }
-            for (i, time) in crowds.rows.iter_mut().enumerate().filter(|(_, time)| **time != 0) {
-                visit(i % width, time);
-            }
+            crowds.visit(visit);
             lanes.pasts().for_each(|past| visit(past.lane, &mut past.time));
             for (t, thread) in threads.iter_mut().enumerate() {
                 thread.open.iter_mut().for_each(|open| visit(t, &mut open.start));
             }
-            for (i, time) in reach.iter_mut().enumerate() {
-                let running = !threads[i / width].open.is_empty();
-                if running && *time != NEVER {
-                    visit(i % width, time);
-                }
-            }
+            reach.visit(visit);
         });
+        self.renew_reach();
+    }
+
+    /// Finds out again which epochs are still of use.
+    fn renew_reach(&mut self) {
+        let RegionTrack { reach, threads, lanes, .. } = self;
+        reach.renew(|lane| threads[lane].open.first().map(|open| open.start), lanes.free());
     }
 }

@@ -27,10 +27,15 @@ pub(super) struct Lanes {
     past: Vec<Option<Past>>,
     /// Lanes that nobody has, with the past of their last thread.
     free: Vec<Past>,
-    count: usize,
+    /// By lane: its place in `free`, or `NONE`.
+    free_at: Vec<u32>,
 }
 
 const NONE: u32 = u32::MAX;
+
+/// How many free lanes are tried, the one that was freed last first. A thread for which none of them will do gets
+/// a new one: clocks are a little wider then, and forks do not cost more the more threads there were.
+const TRIED: usize = 32;
 
 impl Lanes {
     /// The lane of a thread, if it has one.
@@ -47,24 +52,41 @@ impl Lanes {
             self.past.resize(thread.index() + 1, None);
         }
         let past = self.past[thread.index()].take();
-        let own = self.free.iter().position(|&free| Some(free) == past);
-        let known = || self.free.iter().rposition(|&free| knows(free));
+        let place = past.map_or(NONE, |past| self.free_at[past.lane]);
+        let own = self.free.get(place as usize).filter(|&&free| Some(free) == past).map(|_| place as usize);
+        let known =
+            || (self.free.len().saturating_sub(TRIED)..self.free.len()).rev().find(|&i| knows(self.free[i]));
         let lane = match own.or_else(known) {
-            Some(free) => self.free.swap_remove(free).lane,
+            Some(place) => self.take_free(place),
             None => {
-                self.count += 1;
-                self.count - 1
+                self.free_at.push(NONE);
+                self.free_at.len() - 1
             }
         };
         self.of[thread.index()] = lane as u32;
         (lane, past.filter(|_| own.is_none()))
     }
 
+    fn take_free(&mut self, place: usize) -> usize {
+        let lane = self.free.swap_remove(place).lane;
+        self.free_at[lane] = NONE;
+        if let Some(moved) = self.free.get(place) {
+            self.free_at[moved.lane] = place as u32;
+        }
+        lane
+    }
+
     /// A thread was joined: its lane is free.
     pub(super) fn give_back(&mut self, thread: ThreadId, past: Past) {
         self.of[thread.index()] = NONE;
         self.past[thread.index()] = Some(past);
+        self.free_at[past.lane] = self.free.len() as u32;
         self.free.push(past);
+    }
+
+    /// Lanes that nobody has.
+    pub(super) fn free(&self) -> impl Iterator<Item = usize> {
+        self.free.iter().map(|past| past.lane)
     }
 
     /// All times that are kept here.

@@ -1,4 +1,5 @@
-use atomvet_trace::{Event, EventId};
+use atomvet_trace::r#gen::{Config as Trace, Features, Generator, Kind as TraceKind};
+use atomvet_trace::{Event, EventId, Op, RegionId, SiteId};
 
 use super::*;
 use crate::Checker;
@@ -26,7 +27,10 @@ fn equals_the_oracle_with_and_without_compaction() {
         let config = Config { commuting_updates: seed % 2 == 1, split_at_waits: seed % 4 >= 2 };
         let verdict = judge(&config, &events);
         let expected = (verdict.first_cycle_event, verdict.violated_blocks);
-        for history in [History::new(), History::with_budget(24)] {
+        // With and without compaction, with dense rows, sparse ones, and such that become sparse.
+        let histories = [(24, 64), (1 << 16, 0), (24, 0), (1 << 16, 2), (40, 3)];
+        let histories = histories.map(|(budget, dense_lanes)| History::with(budget, dense_lanes));
+        for history in histories.into_iter().chain([History::new()]) {
             assert_eq!(run(&config, history, &events), expected, "seed {seed}: {events:?}");
         }
         not_serializable += usize::from(!verdict.serializable);
@@ -70,4 +74,74 @@ fn threads_that_come_after_each_other_share_a_lane() {
     }
     assert!(out.list.is_empty());
     assert_eq!(checker.into_rules().threads.len(), 2);
+}
+
+/// Random traces with more threads than dense rows have components.
+#[test]
+fn equals_the_oracle_with_many_threads() {
+    let mut not_serializable = 0;
+    for seed in 0..120 {
+        let trace = Trace {
+            kind: TraceKind::Random,
+            seed,
+            events: 300,
+            threads: 60 + seed as u32,
+            variables: 2 + seed as u32 % 40,
+            locks: 1 + seed as u32 % 20,
+            features: if seed % 3 == 0 { Features::PAPER } else { Features::ALL },
+            ..Trace::default()
+        };
+        let mut generator = Generator::new(&trace).expect("the parameters are in range");
+        let (mut block, mut events) = (Vec::new(), Vec::new());
+        while generator.next_block(&mut block) {
+            events.append(&mut block);
+        }
+        let config = Config { commuting_updates: seed % 2 == 1, split_at_waits: seed % 4 >= 2 };
+        let verdict = judge(&config, &events);
+        let expected = (verdict.first_cycle_event, verdict.violated_blocks);
+        for history in [History::new(), History::with(500, 64), History::with(500, 0)] {
+            assert_eq!(run(&config, history, &events), expected, "seed {seed}");
+        }
+        not_serializable += usize::from(!verdict.serializable);
+    }
+    assert!((20..100).contains(&not_serializable), "{not_serializable} traces were not serializable");
+}
+
+/// How many words of clocks are left after these events.
+fn words_after(events: impl Iterator<Item = (u32, Op)>) -> usize {
+    let config = Config::default();
+    let mut checker = Lowered::with(RegionTrack::with_history(History::new()), &config);
+    let mut out = Findings::all_instances(&config);
+    for (at, (thread, op)) in events.enumerate() {
+        let event = Event { thread: ThreadId(thread), op, site: SiteId::NONE };
+        checker.event(EventId(at as u64), event, &mut out);
+    }
+    let RegionTrack { history, reach, .. } = checker.into_rules();
+    history.words() + reach.words()
+}
+
+const CROWD: u32 = 50_000;
+
+#[test]
+fn threads_without_blocks_cost_a_few_words_each() {
+    let writes = (0..2 * CROWD).map(|i| (i % CROWD, Op::Write(VarId(i % 7))));
+    let words = words_after(writes);
+    assert!(words < 8 * CROWD as usize, "{words} words");
+}
+
+#[test]
+fn threads_with_blocks_that_have_ended_cost_a_few_words_each() {
+    let blocks = (0..CROWD).flat_map(|thread| {
+        let block = [Op::Begin(RegionId::NONE), Op::Read(VarId(0)), Op::Write(VarId(0)), Op::End];
+        block.map(|op| (thread, op))
+    });
+    let words = words_after(blocks);
+    assert!(words < 16 * CROWD as usize, "{words} words");
+}
+
+#[test]
+fn threads_after_one_open_block_cost_a_few_words_each() {
+    let open = [(0, Op::Begin(RegionId::NONE)), (0, Op::Write(VarId(0)))];
+    let words = words_after(open.into_iter().chain((1..CROWD).map(|thread| (thread, Op::Write(VarId(0))))));
+    assert!(words < 96 * CROWD as usize, "{words} words");
 }
