@@ -27,7 +27,7 @@ use crate::output::Output;
 use crate::predicted::Predicting;
 use crate::spool::Again;
 use crate::status::Status;
-use crate::{algorithms, json, say, traces};
+use crate::{algorithms, bounded, json, say, traces};
 
 /// What the first line of a baseline starts with.
 const HEAD: &str = "# atomvet-baseline/1";
@@ -47,7 +47,7 @@ impl Baseline {
     /// Reads a file.
     pub(crate) fn read(path: &Path) -> anyhow::Result<Baseline> {
         let shown = path.display().to_string();
-        let bytes = std::fs::read(path).map_err(|error| {
+        let bytes = bounded::file(path, bounded::BASELINE).map_err(|error| {
             anyhow!("{shown}: cannot be read: {error}; `atomvet baseline TRACE -o FILE` makes such a file")
         })?;
         let text = String::from_utf8_lossy(&bytes);
@@ -125,7 +125,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let (mut all, mut status) = checked(args, &configuration, paths.into_iter().cloned().collect())?;
     for path in reports {
         let text =
-            std::fs::read(path).map_err(|error| anyhow!("{}: cannot be read: {error}", path.display()))?;
+            bounded::report(path).map_err(|error| anyhow!("{}: cannot be read: {error}", path.display()))?;
         let report = model::read(&String::from_utf8_lossy(&text))
             .map_err(|problem| anyhow!("{}: {problem}", path.display()))?;
         if report.traces.iter().any(|entry| matches!(entry, Entry::Failed(_))) {

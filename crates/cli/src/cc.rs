@@ -6,11 +6,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use crate::run::library::Library;
-use crate::say;
 use crate::status::Status;
+use crate::{bounded, say};
 
 /// Which language a compiler is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,7 +99,7 @@ fn expanded(arguments: &[OsString], depth: usize) -> Vec<OsString> {
     let mut all = Vec::new();
     for argument in arguments {
         let file = argument.to_str().and_then(|text| text.strip_prefix('@')).filter(|_| depth < DEEPEST);
-        match file.and_then(|file| std::fs::read_to_string(file).ok()) {
+        match file.and_then(|file| bounded::text(Path::new(file))) {
             Some(text) => all.extend(expanded(&words(&text), depth + 1)),
             None => all.push(argument.clone()),
         }

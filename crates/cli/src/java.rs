@@ -19,6 +19,7 @@ use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
 
+use crate::bounded;
 use crate::run::library::Library;
 
 /// The oldest JVM that the agent is made for.
@@ -173,7 +174,7 @@ fn ensure_suitable(java: &Path) -> anyhow::Result<()> {
         java.display()
     );
     let release = real.parent().and_then(Path::parent).map(|home| home.join("release"));
-    let release = release.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
+    let release = release.and_then(|file| bounded::text(&file)).unwrap_or_default();
     if let Some(version) = major_version(&release) {
         ensure!(
             version >= OLDEST,

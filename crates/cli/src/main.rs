@@ -8,6 +8,7 @@
 mod algorithms;
 mod aside;
 mod baseline;
+mod bounded;
 mod budget;
 mod cc;
 mod check;

@@ -1,20 +1,19 @@
 //! `atomvet report`: findings that were kept as JSON, rendered; and where `check`, `run` and this command put renderings.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{anyhow, bail};
 use atomvet_report::model::{self, Entry, Report};
 use atomvet_report::sources::Sources;
 use atomvet_report::{Format, render, text};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::aside;
 use crate::configuration::Configuration;
 use crate::output::Output;
 use crate::spool::called;
 use crate::status::Status;
 use crate::text::Looks;
+use crate::{aside, bounded};
 
 /// Options of `report`.
 #[derive(clap::Args, Debug)]
@@ -123,13 +122,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     args.destination.check()?;
     let outputs = args.destination.open(&args.format, &[args.findings.as_path()], Voice::Output)?;
     let given = args.findings.to_string_lossy();
-    let mut bytes = Vec::new();
-    let read = if given == "-" {
-        std::io::stdin().read_to_end(&mut bytes).map(drop)
-    } else {
-        std::fs::read(&args.findings).map(|read| bytes = read)
-    };
-    read.with_context(|| format!("{}: cannot be read", called(&given)))?;
+    let bytes = bounded::report(&args.findings)
+        .map_err(|error| anyhow!("{}: cannot be read: {error}", called(&given)))?;
     let report = model::read(&String::from_utf8_lossy(&bytes))
         .map_err(|problem| anyhow!("{}: {problem}", called(&given)))?;
     args.destination.write(&report, outputs)?;

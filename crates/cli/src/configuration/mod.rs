@@ -22,8 +22,8 @@ use crate::aside::Known;
 use crate::baseline::Baseline;
 use crate::idioms::Named;
 use crate::java::Blocks;
-use crate::say;
 use crate::spec::{Lists, Spec};
+use crate::{bounded, say};
 
 /// The file that is looked for.
 const NAME: &str = "atomvet.toml";
@@ -205,7 +205,8 @@ impl Configuration {
 /// Reads one file.
 fn read(path: &Path, help: &str) -> anyhow::Result<File> {
     let shown = path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|error| anyhow!("{shown}: cannot be read: {error}; {help}"))?;
+    let bytes = bounded::file(path, bounded::SETTINGS)
+        .map_err(|error| anyhow!("{shown}: cannot be read: {error}; {help}"))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let before = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]);
         let (line, column) = position(&before);

@@ -6,18 +6,21 @@ use std::path::{Path, PathBuf};
 
 use object::{Object, ObjectSymbol};
 
+use super::symbols::map;
+
 /// The reason, and what to do about it.
 pub(crate) fn why_silent(program: &OsStr) -> String {
     const REBUILD: &str =
         "build it with CC=\"atomvet cc\" CXX=\"atomvet c++\", or with gcc -fsanitize=thread -g";
     let path = find(program);
-    let bytes = std::fs::read(&path).unwrap_or_default();
+    let bytes = map(&path);
+    let bytes = bytes.as_deref().unwrap_or_default();
     if bytes.starts_with(b"#!") {
         return format!(
             "it is a script, and no program that it ran calls hooks; for each of them, {REBUILD}"
         );
     }
-    let Ok(file) = object::File::parse(&*bytes) else { return format!("it calls no hooks; {REBUILD}") };
+    let Ok(file) = object::File::parse(bytes) else { return format!("it calls no hooks; {REBUILD}") };
     let symbols = || file.symbols().chain(file.dynamic_symbols());
     let hooks = || symbols().filter(|symbol| symbol.name().is_ok_and(|name| name.starts_with("__tsan_")));
     let is_linked_by_us = has_note(&file);

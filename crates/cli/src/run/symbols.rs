@@ -587,7 +587,7 @@ impl Data {
 }
 
 /// A file in memory.
-fn map(path: &Path) -> Option<Mmap> {
+pub(crate) fn map(path: &Path) -> Option<Mmap> {
     let file = std::fs::File::open(path).ok()?;
     // SAFETY: should somebody change the file meanwhile, its names are wrong. (It is mapped by the program itself.)
     unsafe { Mmap::map(&file) }.ok()

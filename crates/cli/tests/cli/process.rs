@@ -232,6 +232,37 @@ fn findings_that_there_is_no_time_to_explain_are_reported() {
     assert!(predict.err.contains("not every schedule was looked for"), "{}", predict.err);
 }
 
+#[test]
+fn a_file_without_an_end_is_refused() {
+    let files = Files::new(&[("lost.std", &trace(LOST))]);
+    let lost = files.at("lost.std");
+    for (arguments, problem) in [
+        (&["report", "--format", "text", "/dev/zero"][..], "/dev/zero: is not a report"),
+        (&["check", "--spec", "/dev/zero", &lost], "/dev/zero: cannot be read: it is larger than 16.0 MiB"),
+        (&["check", "--config", "/dev/zero", &lost], "/dev/zero: cannot be read: it is larger than 16.0 MiB"),
+        (
+            &["check", "--baseline", "/dev/zero", &lost],
+            "/dev/zero: cannot be read: it is larger than 64.0 MiB",
+        ),
+        (&["check", "/dev/zero"], "a line of more than 1048576 bytes"),
+    ] {
+        let (status, out, err) = end(command(arguments).spawn().expect("starts"));
+        assert_eq!((status, out.as_str()), (Some(2), ""), "{arguments:?}: {err}");
+        assert!(err.contains(problem), "{arguments:?}: {err}");
+    }
+    // The start of a report that never ends.
+    let mut child =
+        command(&["report", "--format", "text", "-"]).stdin(Stdio::piped()).spawn().expect("starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    let spaces = vec![b' '; 1 << 20];
+    // The command closes the pipe when it has read enough.
+    input.write_all(b"{").expect("writes");
+    while input.write_all(&spaces).is_ok() {}
+    let (status, _, err) = end(child);
+    assert_eq!(status, Some(2), "{err}");
+    assert!(err.contains("standard input: cannot be read: it is larger than 512.0 MiB"), "{err}");
+}
+
 /// A named pipe that nobody writes to, wherever a file is expected.
 #[test]
 fn a_signal_ends_a_command_that_waits_for_a_file() {
