@@ -57,7 +57,7 @@ pub(crate) fn find(
         verdict.violations.iter().any(|violation| violation.aside.is_none())
             || !verdict.foreseen.violations.is_empty()
     });
-    if options.aside.idioms.is_empty() || !found || interrupt::requested() {
+    if options.aside.idioms.is_empty() || !found || interrupt::requested() || source.ensure_kept().is_err() {
         return Ok(Benign::default());
     }
     let until = Until::Event(EventId(pass.tally.events), Budget::UNLIMITED);

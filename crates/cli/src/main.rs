@@ -157,6 +157,7 @@ fn main() -> ExitCode {
             return ended(output::ended_early(help.print()).map(|()| Status::Clean).map_err(Into::into));
         }
     };
+    output::survive_file_size_limit();
     ended(interrupt::install().and_then(|()| match arguments.command {
         Command::Run(args) => run::run(&args),
         Command::Java(args) => run::run_java(args),

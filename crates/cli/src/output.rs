@@ -112,13 +112,13 @@ impl Output {
                 renamed
             }
         };
-        ended_early(result).with_context(|| format!("{}: cannot be written", self.shown))
+        not_written(&self.shown, result)
     }
 
     /// Writes a whole text and finishes.
     pub(crate) fn write_all_of(mut self, text: &str) -> anyhow::Result<()> {
-        ended_early(self.write_all(text.as_bytes()))
-            .with_context(|| format!("{}: cannot be written", self.shown))?;
+        let written = self.write_all(text.as_bytes());
+        not_written(&self.shown, written)?;
         self.finish()
     }
 }
@@ -142,6 +142,27 @@ impl Write for Output {
         }
     }
 }
+
+fn not_written(shown: &str, result: io::Result<()>) -> anyhow::Result<()> {
+    // Its text may name the temporary file, which is nobody's concern.
+    ended_early(result).map_err(|error| {
+        let plain = error.raw_os_error().map_or(error.kind().into(), io::Error::from_raw_os_error);
+        anyhow!("{shown}: cannot be written: {plain}")
+    })
+}
+
+/// Has a write beyond `ulimit -f` fail instead of ending the process. (Programs that are started from here are ended as usual:
+/// unlike what is ignored, a handler does not outlive `exec`.)
+#[cfg(unix)]
+pub(crate) fn survive_file_size_limit() {
+    extern "C" fn ignore(_signal: libc::c_int) {}
+    let handler: extern "C" fn(libc::c_int) = ignore;
+    // SAFETY: the handler does nothing.
+    unsafe { libc::signal(libc::SIGXFSZ, handler as libc::sighandler_t) };
+}
+
+#[cfg(not(unix))]
+pub(crate) fn survive_file_size_limit() {}
 
 /// A reader that has seen enough (`| head`) is no error.
 pub(crate) fn ended_early(result: io::Result<()>) -> io::Result<()> {

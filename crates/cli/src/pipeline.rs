@@ -404,7 +404,8 @@ mod tests {
     use atomvet_trace::{Op, RegionId, SiteId};
 
     use super::*;
-    use crate::spool::{Live, temporary};
+    use crate::run::copy::Readable;
+    use crate::spool::Live;
 
     /// A program that enters a block in each of its batches, of which so many are read in time.
     struct Program {
@@ -455,8 +456,7 @@ mod tests {
         for in_time in [0, 1, BATCHES / 2, BATCHES, usize::MAX] {
             let program =
                 Program { names: Names::default(), wellformed: Wellformed::default(), made: 0, in_time };
-            let (_, copy) = temporary().expect("a temporary file");
-            let mut source = Source::running("program", Box::new(program), copy);
+            let mut source = Source::running("program", Box::new(program), Readable::none());
             let mut next = 0;
             let pass = run(&mut source, Reading::default(), |slice| {
                 assert_eq!(slice.first.0, next);

@@ -276,6 +276,9 @@ pub(crate) fn schedules(
     if !wanted.into_iter().any(|foreboding| foreboding.prediction.reason == Reason::Pattern) {
         return Ok(());
     }
+    if source.ensure_kept().is_err() {
+        return Ok(());
+    }
     if pass.tally.events > MOST_EVENTS {
         say::note(format!(
             "{}: no schedules were looked for: they take traces of at most {} events",

@@ -12,8 +12,8 @@ use crate::configuration::Configuration;
 use crate::output::Output;
 use crate::spool::called;
 use crate::status::Status;
-use crate::text::Looks;
-use crate::{aside, bounded};
+use crate::text::{Looks, Onto};
+use crate::{aside, bounded, say};
 
 /// Options of `report`.
 #[derive(clap::Args, Debug)]
@@ -65,6 +65,7 @@ impl Voice {
 pub(crate) struct Renderings {
     outputs: Vec<(Format, Output)>,
     destination: Destination,
+    voice: Voice,
 }
 
 impl Renderings {
@@ -89,10 +90,11 @@ impl Renderings {
         let formats = if formats.is_empty() { &[Format::Text] } else { formats };
         destination.check()?;
         let outputs = destination.open(formats, inputs, voice)?;
-        Ok(Renderings { outputs, destination })
+        Ok(Renderings { outputs, destination, voice })
     }
 
-    /// Writes everything.
+    /// Writes everything. Findings whose file cannot be written are shown as text instead, all of them, since to find them again may
+    /// take hours.
     pub(crate) fn write(self, report: &Report) -> anyhow::Result<()> {
         // What could not be read was told already; a program is told again.
         let is_told = |format: Format| format == Format::Text && report.traces.iter().all(Entry::is_failed);
@@ -102,8 +104,28 @@ impl Renderings {
         if outputs.iter().all(|(format, _)| *format != Format::Text) {
             report.set_aside.iter().for_each(aside::say_unused);
         }
-        self.destination.write(report, outputs)
+        let is_spoken =
+            |(format, output): &(Format, Output)| *format == Format::Text && output.onto() != Onto::File;
+        let is_spoken = outputs.iter().any(is_spoken);
+        let mut failed = self.destination.write(report, outputs);
+        let Some((onto, _)) = failed.first() else { return Ok(()) };
+        if !is_spoken || *onto != Onto::File {
+            // What cannot be written to standard output goes to standard error.
+            let output = if *onto == Onto::Stdout { Output::stderr() } else { self.voice.output() };
+            let mut destination = self.destination;
+            destination.looks.max_findings = Some(usize::MAX);
+            failed.extend(destination.write(report, vec![(Format::Text, output)]));
+        }
+        one_of(failed)
     }
+}
+
+/// Says all of these but the first, which is returned.
+fn one_of(failed: Vec<(Onto, anyhow::Error)>) -> anyhow::Result<()> {
+    let mut errors = failed.into_iter().map(|(_, error)| error);
+    let first = errors.next();
+    errors.for_each(|error| say::error(format!("{error:#}")));
+    first.map_or(Ok(()), Err)
 }
 
 /// The formats by their names.
@@ -126,7 +148,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         .map_err(|error| anyhow!("{}: cannot be read: {error}", called(&given)))?;
     let report = model::read(&String::from_utf8_lossy(&bytes))
         .map_err(|problem| anyhow!("{}: {problem}", called(&given)))?;
-    args.destination.write(&report, outputs)?;
+    one_of(args.destination.write(&report, outputs))?;
     Ok(Status::Clean)
 }
 
@@ -169,18 +191,20 @@ impl Destination {
         files.collect()
     }
 
-    /// Renders a report into each of the files.
-    fn write(&self, report: &Report, outputs: Vec<(Format, Output)>) -> anyhow::Result<()> {
+    /// Renders a report into each of the files; those that could not be written.
+    fn write(&self, report: &Report, outputs: Vec<(Format, Output)>) -> Vec<(Onto, anyhow::Error)> {
         let here = [PathBuf::from(".")];
         let mut sources = Sources::below(if self.source_root.is_empty() { &here } else { &self.source_root });
+        let mut failed = Vec::new();
         for (format, output) in outputs {
+            let onto = output.onto();
             let rendered = match format {
                 Format::Text => text::render(report, &mut sources, &self.looks.options(output.onto())),
                 other => render(report, other, &mut sources),
             };
-            output.write_all_of(&rendered)?;
+            failed.extend(output.write_all_of(&rendered).err().map(|error| (onto, error)));
         }
-        Ok(())
+        failed
     }
 
     /// Makes sure that the folders for source text exist: a wrong one would silently have no text.

@@ -15,6 +15,7 @@ use atomvet_trace::wellformed::{Broken, Figures};
 use atomvet_trace::{Error, ErrorKind, Event, Format, Input, Names, Place};
 
 use crate::interrupt;
+use crate::run::copy::Readable;
 
 /// Whether standard input was opened already: there is only one.
 static STDIN_TAKEN: AtomicBool = AtomicBool::new(false);
@@ -45,7 +46,9 @@ enum Kind {
     /// A pipe that was read and not copied.
     Spent,
     /// A program that runs; its copy is read the next time.
-    Running(Box<dyn Live>, File),
+    Running(Box<dyn Live>, Readable),
+    /// That copy.
+    Recorded(Readable),
 }
 
 /// Events that are made while they are read.
@@ -174,7 +177,7 @@ impl Source {
     }
 
     /// A program that runs and, as soon as its events are read, their copy in a file.
-    pub(crate) fn running(name: &str, live: Box<dyn Live>, copy: File) -> Source {
+    pub(crate) fn running(name: &str, live: Box<dyn Live>, copy: Readable) -> Source {
         Source { given: name.to_owned(), kind: Kind::Running(live, copy), again: Again::Yes }
     }
 
@@ -183,7 +186,7 @@ impl Source {
         if let Kind::Running(..) = self.kind
             && let Kind::Running(live, copy) = std::mem::replace(&mut self.kind, Kind::Spent)
         {
-            self.kind = Kind::Copied(copy);
+            self.kind = Kind::Recorded(copy);
             return Ok(Opened::Running(live));
         }
         self.open_stored().map(|input| Opened::Stored(Box::new(input)))
@@ -224,15 +227,9 @@ impl Source {
             }
             Kind::Copied(copy) => {
                 let rewound = copy.seek(SeekFrom::Start(0)).and_then(|_| copy.try_clone());
-                let bytes = rewound.map_err(|e| {
-                    input_error(
-                        name,
-                        format!("its temporary copy cannot be read: {e}"),
-                        "check a file instead of a pipe",
-                    )
-                })?;
-                Input::from_reader(name, Box::new(bytes))
+                from_copy(name, rewound, "check a file instead of a pipe")
             }
+            Kind::Recorded(copy) => from_copy(name, copy.file(), NO_ROOM),
             Kind::Spent | Kind::Running(..) => {
                 Err(input_error(name, "was read already".into(), "check a file instead of a pipe"))
             }
@@ -250,10 +247,28 @@ impl Source {
         match &self.kind {
             Kind::File(path) => std::fs::metadata(path).ok().map(|m| m.len()),
             Kind::Copied(copy) => copy.metadata().ok().map(|m| m.len()),
+            Kind::Recorded(copy) => copy.file().and_then(|file| file.metadata()).ok().map(|m| m.len()),
             Kind::Pipe(_) | Kind::Spent | Kind::Running(..) => None,
         }
     }
+
+    /// Fails if it cannot be read again: what a program did cannot, if there was no room for a copy.
+    pub(crate) fn ensure_kept(&self) -> io::Result<()> {
+        match &self.kind {
+            Kind::Recorded(copy) => copy.file().map(drop),
+            _ => Ok(()),
+        }
+    }
 }
+
+fn from_copy(name: &str, copy: io::Result<File>, help: &str) -> Result<Input, Error> {
+    let bytes =
+        copy.map_err(|e| input_error(name, format!("its temporary copy cannot be read: {e}"), help))?;
+    Input::from_reader(name, Box::new(bytes))
+}
+
+/// What to do if there is no room for a copy.
+pub(crate) const NO_ROOM: &str = "set TMPDIR to a directory with room";
 
 /// What people read instead of a trace's path as given.
 pub(crate) fn called(given: &str) -> &str {

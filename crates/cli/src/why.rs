@@ -19,7 +19,7 @@ use crate::budget::Budget;
 use crate::examine::{Before, Judgement, Options, Scene, Verdict, Verify, Wanted};
 use crate::grid::{grouped, plural};
 use crate::pipeline::{self, Partial, Pass, Reading, Told, Until};
-use crate::spool::{Source, called};
+use crate::spool::{NO_ROOM, Source, called};
 use crate::{footprint, interrupt, say};
 
 /// Gives every violation that is shown its witness, and tells what the events of those are. Each of the two passes may take as
@@ -41,6 +41,11 @@ pub(crate) fn explain(
     let Some(last) = requests.list.iter().map(|request| request.event.0).max() else {
         return Ok(Scene::default());
     };
+    if let Err(error) = source.ensure_kept() {
+        let why = format!("no finding is explained: the events could not be copied: {error}; {NO_ROOM}");
+        pass.partial.get_or_insert(Partial::Unexplained(why));
+        return Ok(Scene::default());
+    }
     // The checkers are done.
     footprint::shrink();
     let slow = Slow::new(&source.given, requests.list.len());
@@ -117,16 +122,12 @@ pub(crate) fn explain(
             };
         }
     }
-    if let Some(partial) = searched.partial.or(looked.partial)
-        && unexplained > 0
-    {
-        let why = match partial {
-            Partial::CutOff(_) => "the copy of the events is cut off".to_owned(),
-            _ if interrupt::asked().is_some() => "interrupted".to_owned(),
-            _ => format!(
-                "the time for explaining was spent ({:.0} s; --explain-seconds sets it)",
-                limit.as_secs_f64()
-            ),
+    if unexplained > 0 && !all_looked_at {
+        let why = if interrupt::asked().is_some() {
+            "interrupted".to_owned()
+        } else {
+            let limit = limit.as_secs_f64();
+            format!("the time for explaining was spent ({limit:.0} s; --explain-seconds sets it)")
         };
         let of = format!("{} of {} not explained", grouped(unexplained), plural(all, "finding"));
         pass.partial.get_or_insert(Partial::Unexplained(format!("{of}: {why}")));

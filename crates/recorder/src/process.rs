@@ -2,7 +2,7 @@
 //!
 //! Everything starts at the first hook that is reached, because hooks run before any constructor of ours may.
 
-use core::ffi::c_int;
+use core::ffi::{CStr, c_int};
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use crate::ring::{DIRECTORY, FILE_BYTES, Header, MAGIC, NO_PATIENCE, RECORD_ALL};
@@ -98,7 +98,7 @@ fn start() -> bool {
         shadow::record_all();
     }
     if !planes::reserve() {
-        sys::complain("cannot reserve address space for the filter; lift `ulimit -v`; nothing is recorded");
+        refuse(NO_ADDRESS_SPACE);
         return false;
     }
     let host = host();
@@ -152,8 +152,34 @@ fn find_variable(name: &str, value: &mut Path) -> bool {
     matches!(at, At::Value(1..))
 }
 
-/// Makes the file that the command will find and read.
+const NO_ADDRESS_SPACE: &CStr =
+    c"its shadow memory cannot be mapped: there is no address space left; raise the limit (ulimit -v)";
+
+/// Tells the command why this process cannot be recorded. If that is impossible, it is said on standard error.
+fn refuse(reason: &CStr) {
+    let mut link = PATHS.lock().directory;
+    let mut end = text_length(&link);
+    for part in [b"/" as &[u8], &decimal(sys::process()), b".failed"] {
+        append(&mut link, &mut end, part);
+    }
+    let made = sys::call(sys::SYMLINK, [reason.as_ptr() as usize, link.as_ptr() as usize, 0, 0, 0, 0]);
+    if made < 0 {
+        sys::complain(reason.to_str().unwrap_or("nothing is recorded"));
+    }
+}
+
+/// Makes the file that the command will find and read; says if it cannot.
 fn open_ring() -> bool {
+    match make_ring() {
+        Ok(()) => true,
+        Err(reason) => {
+            refuse(reason);
+            false
+        }
+    }
+}
+
+fn make_ring() -> Result<(), &'static CStr> {
     let mut paths = PATHS.lock();
     let process = sys::process();
     for number in 0..10_000 {
@@ -177,18 +203,23 @@ fn open_ring() -> bool {
             continue;
         }
         if file < 0 {
-            return false;
+            const NO_DESCRIPTOR: isize = -24;
+            return Err(match file {
+                NO_DESCRIPTOR => c"no file descriptor is left for its ring; raise the limit (ulimit -n)",
+                _ => c"its ring cannot be made in the run directory; set TMPDIR to a directory that it may write to",
+            });
         }
         let file = file as usize;
-        let has_room = sys::call(sys::FALLOCATE, [file, 0, 0, FILE_BYTES, 0, 0]) == 0
-            || sys::call(sys::FTRUNCATE, [file, FILE_BYTES, 0, 0, 0, 0]) == 0;
-        let ring =
-            if has_room { sys::map_shared(file, FILE_BYTES).cast() } else { core::ptr::null_mut::<Header>() };
+        let room = make_room(file);
+        let ring = if room.is_ok() {
+            sys::map_shared(file, FILE_BYTES).cast()
+        } else {
+            core::ptr::null_mut::<Header>()
+        };
         sys::call(sys::CLOSE, [file, 0, 0, 0, 0, 0]);
         if ring.is_null() {
             sys::call(sys::UNLINK, [hidden.as_ptr() as usize, 0, 0, 0, 0, 0]);
-            sys::complain("no room for the ring in the temporary directory; nothing is recorded");
-            return false;
+            return Err(room.err().unwrap_or(NO_ADDRESS_SPACE));
         }
         // SAFETY: the file is as long as this and nobody else knows it yet.
         unsafe {
@@ -201,9 +232,30 @@ fn open_ring() -> bool {
         stream::open(ring);
         renew_maps();
         sys::call(sys::RENAME, [hidden.as_ptr() as usize, visible.as_ptr() as usize, 0, 0, 0, 0]);
-        return true;
+        return Ok(());
     }
-    false
+    Err(c"the process has executed too many programs")
+}
+
+/// Makes a file as long as a ring. Without room behind each byte, the program would die of writing to it.
+fn make_room(file: usize) -> Result<(), &'static CStr> {
+    const FILE_SIZE: usize = 1;
+    const NOT_SUPPORTED: isize = -95;
+    let mut limit = [u64::MAX; 2];
+    sys::call(sys::GETRLIMIT, [FILE_SIZE, limit.as_mut_ptr() as usize, 0, 0, 0, 0]);
+    if limit[0] < FILE_BYTES as u64 {
+        // To try would end the program with SIGXFSZ.
+        return Err(c"its files may not be as large as a ring; raise the limit (ulimit -f)");
+    }
+    let made = match sys::call(sys::FALLOCATE, [file, 0, 0, FILE_BYTES, 0, 0]) {
+        NOT_SUPPORTED => sys::call(sys::FTRUNCATE, [file, FILE_BYTES, 0, 0, 0, 0]),
+        made => made,
+    };
+    if made < 0 {
+        Err(c"there is no room for its ring; make some in /dev/shm, or set TMPDIR to a directory with room")
+    } else {
+        Ok(())
+    }
 }
 
 /// Copies the memory map for the command, which needs it when this process is gone, or its libraries are. Says which copy it

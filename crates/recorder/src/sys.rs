@@ -14,6 +14,8 @@ pub(crate) const KILL: usize = 62;
 pub(crate) const FTRUNCATE: usize = 77;
 pub(crate) const RENAME: usize = 82;
 pub(crate) const UNLINK: usize = 87;
+pub(crate) const SYMLINK: usize = 88;
+pub(crate) const GETRLIMIT: usize = 97;
 pub(crate) const OPEN: usize = 2;
 pub(crate) const FALLOCATE: usize = 285;
 

@@ -13,6 +13,9 @@
 //! The file stands in the directory that [`DIRECTORY`] names and appears under its name,
 //! `PID.NUMBER.ring`, when its header is whole. Beside it, `PID.NUMBER.maps` is a copy of the process's
 //! memory map; whenever a library is loaded, another is made, `PID.NUMBER.maps1` and so on, and a record says so.
+//!
+//! A process that cannot be recorded makes a symbolic link `PID.failed` there, whose target is the reason in words: that takes
+//! neither a file descriptor nor room on a disk.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 

@@ -1,10 +1,11 @@
 //! The directory of a run's rings, `atomvet-PROCESS-…`, and those of runs that were killed.
 //!
-//! A run that ends removes its own. One that is killed cannot, and memory would fill up with what is left behind; so every run
+//! Nobody but the user can look into it. A run that ends removes its own. One that is killed cannot, and memory would fill up with what is left behind; so every run
 //! looks for directories whose process is over. Since such a number may be another's by now, or of another container that
 //! shares the place, whoever uses a directory holds a lock on it, which ends with its process.
 
-use std::fs::{DirEntry, File};
+use std::fs::{DirEntry, File, Permissions};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -31,7 +32,8 @@ impl Directory {
         }
         let prefix = format!("{PREFIX}{}-", std::process::id());
         let mut builder = tempfile::Builder::new();
-        builder.prefix(&prefix);
+        // What a program does is nobody else's business. A name that is taken, by a link or anything else, is not used.
+        builder.prefix(&prefix).permissions(Permissions::from_mode(0o700));
         let in_memory = builder.tempdir_in(IN_MEMORY).ok().filter(|directory| has_room(directory.path()));
         let directory = match in_memory {
             Some(directory) => directory,
@@ -62,9 +64,16 @@ fn remove_left_behind(place: &Path) {
 fn was_left_behind(entry: &DirEntry) -> bool {
     let name = entry.file_name();
     let process = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split_once('-')?.0.parse().ok());
-    process.is_some_and(is_over)
-        && entry.file_type().is_ok_and(|kind| kind.is_dir())
-        && File::open(entry.path()).is_ok_and(|opened| opened.try_lock().is_ok())
+    process.is_some_and(is_over) && open_own(&entry.path()).is_some_and(|opened| opened.try_lock().is_ok())
+}
+
+/// Opens a directory of this user's that is no link.
+fn open_own(path: &Path) -> Option<File> {
+    let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
+    let opened = File::options().read(true).custom_flags(flags).open(path).ok()?;
+    // SAFETY: asks for a number.
+    let user = unsafe { libc::geteuid() };
+    (opened.metadata().ok()?.uid() == user).then_some(opened)
 }
 
 /// Whether a process has ended, though perhaps nobody has waited for it yet.
@@ -100,7 +109,28 @@ fn has_room(directory: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_told_over;
+    use super::*;
+
+    #[test]
+    fn only_directories_of_ended_processes_are_removed() {
+        let place = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| place.path().join(name);
+        // No process has this number.
+        let [left, linked, kept, running] = [
+            format!("{PREFIX}4294967295-a"),
+            format!("{PREFIX}4294967295-b"),
+            "kept".to_owned(),
+            format!("{PREFIX}1-a"),
+        ];
+        for name in [&left, &kept, &running] {
+            std::fs::create_dir(at(name)).expect("made");
+            std::fs::write(at(name).join("file"), "").expect("written");
+        }
+        std::os::unix::fs::symlink(at(&kept), at(&linked)).expect("linked");
+        remove_left_behind(place.path());
+        assert!(!at(&left).exists());
+        assert!(at(&linked).is_symlink() && at(&kept).join("file").exists() && at(&running).exists());
+    }
 
     #[test]
     fn a_process_is_over_with_its_last_thread() {

@@ -9,7 +9,6 @@
 //! code that is not instrumented) would otherwise make the copy a trace that `check` refuses. The checkers and
 //! the copy get the same events, so that both give the same findings.
 
-use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -22,6 +21,7 @@ use atomvet_trace::{Error, ErrorKind, Event, EventId, Names, Op, Place};
 
 use atomvet_ring::CAPACITY;
 
+use super::copy::Copy;
 use super::directory::is_over;
 use super::ring::{Program, Ring};
 use super::translate::{Seen, Translator};
@@ -85,16 +85,10 @@ pub(crate) struct Summary {
     pub(crate) thread_entries: Vec<String>,
     /// Why a JVM's agent could not begin.
     pub(crate) failure: Option<String>,
+    /// Why the recording that was asked for is not there, or not whole.
+    pub(crate) not_recorded: Option<String>,
     /// The program went on when we stopped listening.
     pub(crate) cut_off: bool,
-}
-
-/// The file that gets a copy of the events.
-pub(crate) enum Copied {
-    /// It goes when we go.
-    Temporary(File),
-    /// It is what was asked for.
-    Kept(File),
 }
 
 /// See the head of this file.
@@ -103,7 +97,7 @@ pub(crate) struct Feed {
     translator: Translator,
     wellformed: Wellformed,
     commuting: Commuting,
-    copy: Option<Writer<File>>,
+    copy: Option<Writer<Copy>>,
     events: u64,
     /// When to give back what is no longer needed.
     shrink_at: u64,
@@ -125,14 +119,11 @@ impl Feed {
         name: &str,
         ring: Ring,
         translator: Translator,
-        copy: Copied,
+        copy: Copy,
         give_up: Arc<AtomicBool>,
         summary: Sender<Summary>,
     ) -> Result<Feed, Error> {
-        let (copy, stored) = match copy {
-            Copied::Temporary(file) => (file, STORED),
-            Copied::Kept(file) => (file, 0),
-        };
+        let stored = if copy.is_recording() { 0 } else { STORED };
         let copy = Writer::with_block_size(copy, COPIED).map_err(|error| copy_error(name, &error))?;
         let copy = Some(copy.store_first(stored));
         let wellformed = Wellformed::new(Discipline::Lenient);
@@ -215,9 +206,10 @@ impl Feed {
     }
 
     fn finish(&mut self, cut_off: bool) -> Result<(), Error> {
-        if let Some(copy) = self.copy.take() {
-            copy.finish().map_err(|error| copy_error(&self.name, &error))?;
-        }
+        let not_recorded = match self.copy.take() {
+            Some(copy) => copy.finish().map_err(|error| copy_error(&self.name, &error))?.finish(),
+            None => None,
+        };
         self.ring.close();
         self.translator.finish();
         let header = self.ring.header();
@@ -233,6 +225,7 @@ impl Feed {
             not_instrumented: self.translator.symbols.not_instrumented(),
             thread_entries: self.translator.thread_entries(),
             failure: self.translator.symbols.failure(),
+            not_recorded,
             cut_off,
         };
         // Who wants to know waits for it; if nobody does, it is not needed.
@@ -293,7 +286,10 @@ impl Live for Feed {
 
 impl Drop for Feed {
     fn drop(&mut self) {
-        // Whatever went wrong here, the program must not wait for us.
+        // Whatever went wrong here, the program must not wait for us; and what was recorded so far is a whole trace.
+        if self.copy.is_some() {
+            let _ = self.finish(true);
+        }
         self.ring.close();
     }
 }
@@ -326,7 +322,7 @@ fn copy_error(name: &str, error: &std::io::Error) -> Error {
         file: name.to_owned(),
         place: Place::Whole,
         kind: ErrorKind::Io,
-        problem: format!("the copy of its events cannot be written: {error}"),
-        help: "set TMPDIR to a directory with room for it".to_owned(),
+        problem: format!("its events cannot be written as a trace: {error}"),
+        help: "please report this as a bug of atomvet".to_owned(),
     }
 }

@@ -10,6 +10,7 @@
 //! judged by itself.
 
 mod code;
+pub(crate) mod copy;
 mod directory;
 mod ending;
 mod feed;
@@ -28,7 +29,6 @@ mod variables;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -43,9 +43,10 @@ use atomvet_report::Format;
 use atomvet_trace::Error;
 use atomvet_trace::wellformed::Discipline;
 
+use self::copy::Copy;
 use self::directory::Directory;
 use self::ending::Ending;
-use self::feed::{Copied, Feed, Summary};
+use self::feed::{Feed, Summary};
 use self::grace::Grace;
 use self::library::Library;
 use self::ring::Ring;
@@ -60,7 +61,7 @@ use crate::predicted::Predicting;
 use crate::refine::learn;
 use crate::report::{Destination, Renderings, Voice, formats};
 use crate::spec::{Seen, Spec};
-use crate::spool::{Source, temporary};
+use crate::spool::Source;
 use crate::status::Status;
 use crate::{algorithms, footprint, interrupt, java, say};
 
@@ -121,8 +122,18 @@ pub(crate) struct Watched {
     process: u32,
     result: Result<Examined, Error>,
     summary: Summary,
-    /// What becomes of it in a specification, if one is wanted.
-    learned: Vec<Seen>,
+    /// What becomes of it in a specification, if one is wanted; or why nothing does.
+    learned: Result<Vec<Seen>, String>,
+}
+
+/// A program that has ended.
+pub(crate) struct Ended {
+    /// Its processes.
+    watched: Vec<Watched>,
+    /// Why others could not be watched.
+    failed: Vec<anyhow::Error>,
+    /// How it ended.
+    ended: ExitStatus,
 }
 
 /// Runs `atomvet java`: the arguments are those of the JVM.
@@ -141,6 +152,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let inputs: Vec<&Path> = configuration.files.iter().map(PathBuf::as_path).collect();
     let renderings =
         Renderings::open(&args.format, &args.destination, &configuration, &inputs, Voice::Error)?;
+    if let Some(path) = &args.record {
+        copy::ensure_writable(path)?;
+    }
     let library = Library::unpack()?;
     let rings = Directory::new()?;
     interrupt::watch_program();
@@ -160,10 +174,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         explaining: Explaining::from_option(args.explain_seconds),
         aside: Rules { known: Some(&configuration.known), idioms: &configuration.idioms },
     };
-    let (watched, ended) = watch(&mut child, rings.path(), args, &options, spec.as_ref())?;
+    let ended = watch(&mut child, rings.path(), args, &options, spec.as_ref())?;
     footprint::shrink();
     let told = report::Told { spec: spec.as_deref(), configuration: &configuration };
-    report::report(args, &watched, ended, told, renderings)
+    report::report(args, &ended, told, renderings)
 }
 
 fn start(args: &Args, java: &java::Options, library: &Library, rings: &Path) -> anyhow::Result<Child> {
@@ -230,7 +244,7 @@ fn watch(
     args: &Args,
     options: &Options<'_>,
     spec: Option<&Arc<Spec>>,
-) -> anyhow::Result<(Vec<Watched>, ExitStatus)> {
+) -> anyhow::Result<Ended> {
     let give_up = Arc::new(AtomicBool::new(false));
     std::thread::scope(|scope| {
         let mut known = BTreeSet::new();
@@ -268,10 +282,15 @@ fn watch(
         give_up.store(true, Ordering::Relaxed);
         interrupt::program_ended();
         let mut watched = Vec::new();
+        let mut failed: Vec<_> = not_recorded(rings, args).collect();
         for judge in judges {
-            watched.push(judge.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+            match judge.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
+                Ok(process) => watched.push(process),
+                // The others are of interest all the same.
+                Err(error) => failed.push(error),
+            }
         }
-        Ok((watched, ended))
+        Ok(Ended { watched, failed, ended })
     })
 }
 
@@ -282,6 +301,21 @@ fn new_rings(directory: &Path, known: &mut BTreeSet<PathBuf>) -> Vec<PathBuf> {
     let mut new: Vec<PathBuf> = rings.filter(|path| known.insert(path.clone())).collect();
     new.sort();
     new
+}
+
+/// Why processes could not be recorded, as they say themselves.
+fn not_recorded(directory: &Path, args: &Args) -> impl Iterator<Item = anyhow::Error> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.filter(|path| path.extension().is_some_and(|ending| ending == "failed")).map(|path| {
+        let reason = std::fs::read_link(&path).unwrap_or_default();
+        let process = path.file_stem().unwrap_or_default();
+        anyhow!(
+            "{} (process {}): nothing was recorded: {}",
+            Path::new(&args.program[0]).display(),
+            process.to_string_lossy(),
+            reason.display()
+        )
+    })
 }
 
 /// Reads one ring to its end and judges what it says.
@@ -298,17 +332,20 @@ fn judge(
     let name = Path::new(&args.program[0]).display().to_string();
     let name = if place == 0 { name } else { format!("{name} (process {process})") };
     let translator = Translator::new(Meaning::new(process, path), spec);
-    let (write, read) = copy(args.record.as_deref(), place)?;
+    let copy = Copy::new(recording(args.record.as_deref(), place).as_deref());
+    let readable = copy.readable();
     let (sender, receiver) = channel();
     let feed =
-        Feed::new(&name, ring, translator, write, give_up, sender).map_err(|error| anyhow!("{error}"))?;
-    let mut source = Source::running(&name, Box::new(feed), read);
+        Feed::new(&name, ring, translator, copy, give_up, sender).map_err(|error| anyhow!("{error}"))?;
+    let mut source = Source::running(&name, Box::new(feed), readable);
     let mut result = examine(&mut source, options);
     let learned = match (&args.refine, &result) {
-        (Some(_), Ok(_)) => {
-            learn(&mut source, &options.config, options.discipline).map_err(|error| anyhow!("{error}"))?.1
-        }
-        _ => Vec::new(),
+        (Some(_), Ok(_)) => match learn(&mut source, &options.config, options.discipline) {
+            Ok((pass, _)) if pass.partial.is_some() => Err(format!("{name}: interrupted")),
+            Ok((_, seen)) => Ok(seen),
+            Err(error) => Err(error.to_string()),
+        },
+        _ => Ok(Vec::new()),
     };
     let summary = summary(&receiver);
     if let Ok(examined) = &mut result {
@@ -321,23 +358,13 @@ fn summary(receiver: &Receiver<Summary>) -> Summary {
     receiver.try_recv().unwrap_or_default()
 }
 
-/// The file that gets a copy of the events, to write and to read.
-fn copy(record: Option<&Path>, place: usize) -> anyhow::Result<(Copied, File)> {
-    let Some(record) = record else {
-        let files = temporary();
-        let (write, read) =
-            files.context("no temporary file for the events; set TMPDIR to a directory with room")?;
-        return Ok((Copied::Temporary(write), read));
-    };
-    let mut path = record.as_os_str().to_owned();
+/// Where `--record` puts the trace of a process: the first, the second, …
+fn recording(record: Option<&Path>, place: usize) -> Option<PathBuf> {
+    let mut path = record?.as_os_str().to_owned();
     if place > 0 {
         path.push(format!(".{}", place + 1));
     }
-    let path = PathBuf::from(path);
-    let shown = path.display();
-    let write = File::create(&path).with_context(|| format!("{shown}: cannot be written"))?;
-    let read = File::open(&path).with_context(|| format!("{shown}: cannot be read"))?;
-    Ok((Copied::Kept(write), read))
+    Some(path.into())
 }
 
 /// How a program ended, in words; nothing if all was well.

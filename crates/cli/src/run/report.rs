@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitStatus;
 
+use anyhow::anyhow;
 use atomvet_report::model::{self, Entry, Report};
 use serde_json::{Value, json};
 
 use super::silence::why_silent;
-use super::{Args, Watched, trouble};
+use super::{Args, Ended, Watched, trouble};
 use crate::aside::Count;
 use crate::check::judge;
 use crate::configuration::Configuration;
@@ -30,17 +31,18 @@ pub(crate) struct Told<'a> {
 /// Writes the report and says what the process ends with.
 pub(crate) fn report(
     args: &Args,
-    watched: &[Watched],
-    ended: ExitStatus,
+    Ended { watched, failed, ended }: &Ended,
     Told { spec, configuration }: Told<'_>,
     renderings: Renderings,
 ) -> anyhow::Result<Status> {
-    if let Some(path) = &args.refine {
-        write_specification(path, watched)?;
-    }
     let program = args.program[0].to_string_lossy();
     let shown: Vec<&Watched> = worth_showing(watched);
+    let ended = *ended;
     let mut worst = Status::Clean;
+    for error in failed {
+        worst = Status::BadInput;
+        say::error(format!("{error:#}"));
+    }
     let mut entries = Vec::new();
     let mut count = Count::default();
     for process in &shown {
@@ -61,7 +63,7 @@ pub(crate) fn report(
         // Why, the agent has said.
         worst = Status::BadInput;
     }
-    if watched.is_empty() {
+    if watched.is_empty() && failed.is_empty() {
         if java::is_launcher(&args.program[0]) {
             worst = Status::BadInput;
             say::error(format!(
@@ -72,8 +74,12 @@ pub(crate) fn report(
             say::note(format!("{program}: nothing was observed: {}", why_silent(&args.program[0])));
         }
     }
+    for problem in watched.iter().filter_map(|process| process.summary.not_recorded.as_deref()) {
+        worst = Status::BadInput;
+        say::error(problem);
+    }
     let set_aside = count.finish(&configuration.known, &configuration.idioms);
-    renderings.write(&Report { schema: model::SCHEMA.to_owned(), traces: entries, set_aside })?;
+    let written = renderings.write(&Report { schema: model::SCHEMA.to_owned(), traces: entries, set_aside });
     if let Some(trouble) = trouble(ended) {
         say::note(format!("{program}: ended with {trouble}"));
         if worst == Status::Clean {
@@ -81,16 +87,23 @@ pub(crate) fn report(
             worst = Status::BadInput;
         }
     }
-    Ok(worst)
+    if let Some(path) = &args.refine {
+        write_specification(path, watched)?;
+    }
+    written.map(|()| worst)
 }
 
 /// What was seen atomic, and what was not.
 fn write_specification(path: &Path, watched: &[Watched]) -> anyhow::Result<()> {
     let mut known: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    for seen in watched.iter().flat_map(|process| &process.learned) {
-        let (entered, violated) = known.entry(&seen.name).or_default();
-        *entered += seen.entered;
-        *violated += seen.violated;
+    for process in watched {
+        let learned = process.learned.as_ref();
+        let learned = learned.map_err(|why| anyhow!("{}: is not written: {why}", path.display()))?;
+        for seen in learned {
+            let (entered, violated) = known.entry(&seen.name).or_default();
+            *entered += seen.entered;
+            *violated += seen.violated;
+        }
     }
     let seen = known.into_iter().map(|(name, (entered, violated))| Seen {
         name: name.to_owned(),

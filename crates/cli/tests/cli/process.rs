@@ -263,6 +263,43 @@ fn a_file_without_an_end_is_refused() {
     assert!(err.contains("standard input: cannot be read: it is larger than 512.0 MiB"), "{err}");
 }
 
+#[test]
+fn findings_whose_file_cannot_be_written_are_shown() {
+    let files = Files::new(&[("lost.std", &trace(LOST))]);
+    let lost = files.at("lost.std");
+    for format in ["json", "html", "text"] {
+        atomvet(&["check", "--format", format, "-o", "/dev/full", &lost])
+            .ends_with(2)
+            .prints("1. deposit is not atomic")
+            .complains("/dev/full: cannot be written: ");
+    }
+    let limited = |limit: &str, arguments: &[&str]| {
+        let script = format!("ulimit -f {limit}; exec \"$0\" \"$@\"");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_atomvet")]).args(arguments);
+        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        end(child.expect("starts"))
+    };
+    let report = files.at("report");
+    let formats =
+        ["check", "--format", "text", "--format", "json", "--format", "sarif", "-o", &report, &lost];
+    let (status, out, err) = limited("1", &formats);
+    assert_eq!(status, Some(2), "{err}");
+    assert_eq!(out.matches("1. deposit is not atomic").count(), 1, "{out}");
+    for ending in ["json", "sarif"] {
+        assert!(err.contains(&format!("report.{ending}: cannot be written: ")), "{err}");
+    }
+    let left: Vec<_> = std::fs::read_dir(files.path("")).expect("a directory").flatten().collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+    // Where standard output is full, standard error may not be.
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("Linux has it");
+    let run = command(&["check", &lost]).stdout(full).output().expect("runs");
+    let err = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(2), "{err}");
+    assert!(err.contains("1. deposit is not atomic"), "{err}");
+    assert!(err.contains("standard output: cannot be written: "), "{err}");
+}
+
 /// A named pipe that nobody writes to, wherever a file is expected.
 #[test]
 fn a_signal_ends_a_command_that_waits_for_a_file() {

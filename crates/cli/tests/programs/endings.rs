@@ -1,7 +1,8 @@
-//! How a run ends: by signals to the command or to the program, and by `kill -9` of either. Sources are in
-//! `tests/programs/surroundings`.
+//! How a run ends: by signals to the command or to the program, by `kill -9` of either, and where the system has nothing left to
+//! give: no room, no address space, no file descriptors. Sources are in `tests/programs/surroundings`.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::surroundings::{atomvet_cc, atomvet_run};
-use super::{ATOMVET, blamed, run, workplace};
+use super::{ATOMVET, blamed, run, violations, workplace};
 
 /// After so long, what should have happened has not: far longer than it takes on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -201,4 +202,143 @@ fn a_program_that_is_terminated_keeps_its_findings() {
         assert_eq!(output.status.code(), Some(1), "{notes}");
         assert!(notes.contains(&format!("ended with signal {signal_sent}")), "{notes}");
     }
+}
+
+#[test]
+fn two_runs_at_once_do_not_disturb_each_other() {
+    let directory = workplace();
+    let binary = atomvet_cc(directory.path(), "surroundings/lives_on.c", "lives_on");
+    let mut runs: Vec<(Running, i32)> = (0..2)
+        .map(|_| {
+            let mut running = Running::start(&mut atomvet_run(&binary));
+            let process = running.process();
+            (running, process)
+        })
+        .collect();
+    assert_ne!(ring_directory(runs[0].1), ring_directory(runs[1].1));
+    for (running, _) in &mut runs {
+        running.command.stdin.take().expect("a pipe").write_all(b"\n").expect("the program reads");
+    }
+    for (running, process) in runs {
+        let output = running.end();
+        let (report, notes) = report_and_notes(&output);
+        assert_eq!(output.status.code(), Some(1), "{notes}");
+        assert_eq!(blamed(&report), [("increment".to_owned(), 12)].into(), "{report:#}");
+        assert_eq!(report["traces"][0]["program"]["process"], process, "{report:#}");
+    }
+}
+
+/// Whatever the user's mask lets others do.
+#[test]
+fn nobody_else_can_look_into_the_run_directory() {
+    let directory = workplace();
+    let binary = atomvet_cc(directory.path(), "surroundings/lives_on.c", "lives_on");
+    let mut command = Command::new("sh");
+    command.args(["-c", "umask 0; exec \"$0\" run -- \"$1\"", ATOMVET]).arg(&binary);
+    let mut running = Running::start(&mut command);
+    let process = running.process();
+    let rings = ring_directory(process);
+    let mode =
+        |path: &Path| std::fs::symlink_metadata(path).expect("it is there").permissions().mode() & 0o777;
+    assert_eq!(mode(&rings), 0o700, "{rings:?}");
+    signal(process, libc::SIGKILL);
+    running.end();
+}
+
+/// `script` in a shell, with the command as `$0` and its arguments behind it.
+fn limited(script: &str, arguments: &[&str]) -> Output {
+    run(Command::new("sh").args(["-c", &format!("{script}; exec \"$0\" \"$@\""), ATOMVET]).args(arguments))
+}
+
+/// The program runs, and the command says what was in its way.
+fn check_not_recorded(output: &Output, why: &str) {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("nothing was recorded: ") && stderr.contains(why), "{stderr}");
+    assert!(!stderr.contains("nothing was observed"), "{stderr}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "balance 150, expected 200\n");
+}
+
+#[test]
+fn what_the_system_denies_is_named() {
+    let directory = workplace();
+    let binary = atomvet_cc(directory.path(), "c/bank_bad.c", "bank");
+    let binary = binary.to_str().expect("UTF-8");
+    let shadow =
+        "its shadow memory cannot be mapped: there is no address space left; raise the limit (ulimit -v)";
+    check_not_recorded(&limited("ulimit -v 200000", &["run", "--", binary]), shadow);
+    // A limit of the program's alone.
+    let inside = format!("ulimit -v 200000; {binary}");
+    check_not_recorded(&limited(":", &["run", "--", "sh", "-c", &inside]), shadow);
+    check_not_recorded(&limited("ulimit -f 100", &["run", "--", binary]), "raise the limit (ulimit -f)");
+}
+
+#[test]
+fn few_file_descriptors_are_enough() {
+    let directory = workplace();
+    let binary = atomvet_cc(directory.path(), "c/bank_bad.c", "bank");
+    let binary = binary.to_str().expect("UTF-8");
+    let output = limited("ulimit -n 16", &["run", "--format", "json", "--verify", "--", binary]);
+    let (report, notes) = report_and_notes(&output);
+    assert_eq!(output.status.code(), Some(1), "{notes}");
+    assert_eq!(blamed(&report), [("deposit".to_owned(), 23)].into(), "{report:#}");
+}
+
+/// With file systems of its own, of which one is as good as full.
+#[test]
+fn a_full_file_system_in_memory_is_not_used() {
+    let directory = workplace();
+    let binary = atomvet_cc(directory.path(), "c/bank_bad.c", "bank");
+    let unshared = |temporary: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--mount", "sh", "-c"]);
+        command.arg(format!(
+            "set -e; mount -t tmpfs -o size=64k full /dev/shm; {temporary} exec \"$0\" run --format json -- \"$1\""
+        ));
+        run(command.arg(ATOMVET).arg(&binary))
+    };
+    let output = unshared("");
+    let (report, notes) = report_and_notes(&output);
+    assert_eq!(output.status.code(), Some(1), "{notes}");
+    assert_eq!(blamed(&report), [("deposit".to_owned(), 23)].into(), "{report:#}");
+    check_not_recorded(&unshared("TMPDIR=/dev/shm"), "there is no room for its ring");
+}
+
+#[test]
+fn a_recording_that_cannot_be_written_costs_no_findings() {
+    let directory = workplace();
+    let binary = atomvet_cc(directory.path(), "c/bank_bad.c", "bank");
+    let record = |file: &str| {
+        let mut command = Command::new(ATOMVET);
+        run(command.args(["run", "--format", "json", "--verify", "--record", file, "--"]).arg(&binary))
+    };
+    let output = record("/dev/full");
+    let (report, notes) = report_and_notes(&output);
+    assert_eq!(output.status.code(), Some(2), "{notes}");
+    assert!(notes.contains("/dev/full: cannot be written: No space left on device"), "{notes}");
+    assert_eq!(blamed(&report), [("deposit".to_owned(), 23)].into(), "{report:#}");
+    assert_eq!(violations(&report)[0]["verified"], true, "{report:#}");
+    // One that can be seen to be impossible is not even tried.
+    let output = record("/nowhere/run.atv");
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+    // A specification that cannot be written costs none either.
+    let mut command = Command::new(ATOMVET);
+    let output = run(command.args(["run", "--format", "json", "--refine", "/dev/full", "--"]).arg(&binary));
+    let (report, notes) = report_and_notes(&output);
+    assert_eq!(output.status.code(), Some(2), "{notes}");
+    assert!(notes.contains("/dev/full: cannot be written: "), "{notes}");
+    assert_eq!(blamed(&report), [("deposit".to_owned(), 23)].into(), "{report:#}");
+}
+
+/// Findings count without the copy of the events that would explain them.
+#[test]
+fn without_room_for_a_copy_findings_are_not_explained() {
+    let directory = workplace();
+    let binary = atomvet_cc(directory.path(), "c/bank_bad.c", "bank");
+    let mut command = atomvet_run(&binary);
+    let output = run(command.env("TMPDIR", directory.path().join("nowhere")));
+    let (report, notes) = report_and_notes(&output);
+    assert_eq!(output.status.code(), Some(1), "{notes}");
+    assert!(notes.contains("no finding is explained: the events could not be copied"), "{notes}");
+    assert_eq!(blamed(&report), [("deposit".to_owned(), 23)].into(), "{report:#}");
 }
