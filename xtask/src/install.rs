@@ -23,6 +23,11 @@ pub(crate) fn run() -> anyhow::Result<()> {
     for (program, _) in missing {
         ensure!(is_there(program), "{program} is not there even now");
     }
+    // The classes of the agent are compared with what this version makes of their source.
+    if !has_java_compiler("17.") {
+        install(&["openjdk-17-jdk-headless"])?;
+        ensure!(has_java_compiler("17."), "there is no JDK 17 even now");
+    }
     // Debian has clang without its own ThreadSanitizer, which a test runs beside ours.
     if !clang_says("-print-resource-dir")?.join("lib/linux/libclang_rt.tsan-x86_64.a").is_file() {
         let version = clang_says("-dumpversion")?.display().to_string();
@@ -45,6 +50,17 @@ fn install(packages: &[&str]) -> anyhow::Result<()> {
 fn clang_says(option: &str) -> anyhow::Result<PathBuf> {
     let output = Command::new("clang").arg(option).output().context("clang: cannot be run")?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().into())
+}
+
+/// Whether some JDK has this version.
+fn has_java_compiler(version: &str) -> bool {
+    let installed = std::fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten().map(|jdk| jdk.path());
+    let homes = std::env::var_os("JAVA_HOME").map(PathBuf::from).into_iter().chain(installed);
+    homes.map(|home| home.join("bin/javac")).chain([PathBuf::from("javac")]).any(|compiler| {
+        let output = Command::new(compiler).arg("-version").output();
+        output
+            .is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains(&format!("javac {version}")))
+    })
 }
 
 fn is_there(program: &str) -> bool {
