@@ -13,6 +13,7 @@
 //! | `g CLASS DISPLACEMENT NAME` | a static field |
 //! | `t SERIAL NAME` | a thread |
 //! | `x WHAT` | something that could not be instrumented, and why |
+//! | `u WHAT` | something that runs and is not recorded, so that the verdict does not speak of it |
 //! | `e WHY` | nothing can be: the agent could not begin |
 //!
 //! Whoever writes, writes whole lines at once, beginning with an `f` where one is needed.

@@ -18,8 +18,9 @@ use crate::{atomics, blocks, handover, late, names, plan, planes, process, strea
 pub(crate) const MOST_SITES: usize = 1 << 26;
 /// A word per site; see the hook class.
 static SITE_WORDS: AtomicPtr<i64> = AtomicPtr::new(core::ptr::null_mut());
-/// Behind the words, a bit per site.
+/// Behind the words, a bit per site for executions inside of others, and then one for those that are outermost.
 const TO_SITE_BITS: usize = MOST_SITES * size_of::<i64>();
+const SITE_BITS_BYTES: usize = MOST_SITES / 8;
 
 /// Where the next objects go that are shared. Bases are addresses that the filter can tell apart.
 static NEXT_BASE: AtomicU64 = AtomicU64::new(1 << 16);
@@ -30,7 +31,7 @@ const OWNERS_BYTES: usize = 1 << 20;
 
 /// Reserves what is shared with the hook class. False if there is no room.
 pub(crate) fn reserve() -> bool {
-    let (words, owners) = (sys::reserve(TO_SITE_BITS + MOST_SITES / 8), sys::reserve(OWNERS_BYTES));
+    let (words, owners) = (sys::reserve(TO_SITE_BITS + 2 * SITE_BITS_BYTES), sys::reserve(OWNERS_BYTES));
     SITE_WORDS.store(words.cast(), Ordering::Release);
     OWNERS.store(owners, Ordering::Release);
     planes::be_dense();
@@ -59,6 +60,7 @@ extern "system" fn constant(_: Env, _: Object, which: i32) -> i64 {
         4 => usize::from(vm::options().empty),
         5 => SITE_WORDS.load(Ordering::Acquire) as usize + TO_SITE_BITS,
         6 => OWNERS_BYTES,
+        7 => SITE_BITS_BYTES,
         10 => thread::INDEX_SHIFT as usize,
         11 => granule(),
         12 => shift(Access::Read) as usize,
@@ -179,19 +181,30 @@ extern "system" fn is_silent(_: Env, _: Object) -> u8 {
     u8::from(!process::has_started())
 }
 
-/// Memory for the open blocks of a thread; it stays with the thread's index.
+/// Memory for the open blocks of a thread, by its index; it stays with that.
+static OPEN_BLOCKS: [AtomicPtr<u32>; 1 << 14] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 1 << 14];
+
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_blocksOf")]
 extern "system" fn blocks_of(_: Env, _: Object, recorder: i64) -> i64 {
-    static ALL: [AtomicPtr<u8>; 1 << 14] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 1 << 14];
     // SAFETY: what `attach` gave.
     let index = unsafe { (*(recorder as *const Thread)).index } as usize;
-    let there = ALL[index].load(Ordering::Acquire);
-    if !there.is_null() {
-        return there as i64;
+    let mut memory = OPEN_BLOCKS[index].load(Ordering::Acquire);
+    if memory.is_null() {
+        memory = sys::reserve(thread::FRAMES * size_of::<u32>()).cast();
+        OPEN_BLOCKS[index].store(memory, Ordering::Release);
     }
-    let memory = sys::reserve(thread::FRAMES * size_of::<u32>());
-    ALL[index].store(memory, Ordering::Release);
+    if !memory.is_null() {
+        // SAFETY: it has room for many, and nobody else uses it now. Site 0 is none.
+        unsafe { memory.write_volatile(0) };
+    }
     memory as i64
+}
+
+/// Whether a thread has ever entered a method of the application's.
+fn has_entered(thread: &Thread) -> bool {
+    let memory = OPEN_BLOCKS[thread.index as usize].load(Ordering::Acquire);
+    // SAFETY: as above; the thread itself asks.
+    !memory.is_null() && unsafe { memory.read_volatile() } != 0
 }
 
 /// What a thread needs to know to find out that it is the first one at an address: the bits of a summary for reads, and for writes
@@ -215,8 +228,7 @@ extern "system" fn first_of(_: Env, _: Object, recorder: i64, which: i32) -> i64
 extern "system" fn count_virtual(_: Env, _: Object) {
     static TOLD: AtomicU32 = AtomicU32::new(0);
     if TOLD.swap(1, Ordering::Relaxed) == 0 {
-        stream::count_lost_thread();
-        names::write("x virtual threads: what they do is not recorded\n");
+        names::write("u virtual threads\n");
     }
 }
 
@@ -318,13 +330,18 @@ extern "system" fn company(_: Env, _: Object, base: i64, bytes: i64) -> i64 {
     (planes::written(base, bytes) << 1 | u64::from(planes::is_alone(thread, base, bytes))) as i64
 }
 
+/// Has the recorder take an outermost execution of a method for another one, so that each is announced once: only one of
+/// them may be a block. The command does not look at it.
+const OUTERMOST: u64 = 1 << 32;
+
 /// Blocks that were entered since the recorder was last told: their sites are at `memory`.
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_tell")]
 extern "system" fn tell(_: Env, _: Object, memory: i64, from: i32, to: i32) {
     for depth in from..to {
         // SAFETY: the hook class has written so many.
         let site = unsafe { *(memory as *const u32).add(depth as usize) };
-        blocks::enter((Block::Function as u64) << 48 | u64::from(site), 0, 0);
+        let outermost = if depth == 0 { OUTERMOST } else { 0 };
+        blocks::enter((Block::Function as u64) << 48 | outermost | u64::from(site), 0, 0);
     }
 }
 
@@ -412,8 +429,9 @@ extern "system" fn join(_: Env, _: Object, number: i64, site: i32) {
 pub(crate) fn thread_ends() {
     let Some(thread) = thread::current() else { return };
     thread.busy = 1;
+    let has_entered = has_entered(thread);
     blocks::leave_all(thread);
-    stream::record(thread, Kind::ThreadEnd, 0, 0, 0);
+    stream::record(thread, Kind::ThreadEnd, u8::from(has_entered), 0, 0);
     thread.end();
 }
 

@@ -23,13 +23,15 @@ pub(crate) enum Treatment {
     Calls,
     /// Only calls that `juc.rs` knows.
     Library,
+    /// Only what reflection asks for the fields of a class.
+    Reflection,
 }
 
 impl Treatment {
     /// The class whose hooks are called.
     pub(crate) fn hook_class(self) -> &'static str {
         match self {
-            Treatment::Everything | Treatment::Calls => "java/lang/AtomvetHooks",
+            Treatment::Everything | Treatment::Calls | Treatment::Reflection => "java/lang/AtomvetHooks",
             Treatment::Library => "java/lang/AtomvetCalls",
         }
     }
@@ -55,6 +57,10 @@ pub(crate) enum Numbered {
 
 /// The field.
 pub(crate) const ID_FIELD: &[u8] = b"$atomvet";
+
+/// The class that every list of fields goes through before reflection shows it; the method is `filterFields`. Programs that
+/// copy, compare or print all fields of an object must not come upon ours.
+const REFLECTION: &[u8] = b"jdk/internal/reflect/Reflection";
 
 /// Of the JDK, what hooks themselves use, and what the JVM knows too well.
 const NEVER: &[&str] = &[
@@ -90,6 +96,7 @@ pub(crate) fn treatment(class: &[u8], owner: Owner) -> Option<Treatment> {
             Some(Treatment::Everything)
         }
         Owner::Jdk if options.includes(class) && !starts(NEVER) => Some(Treatment::Everything),
+        Owner::Jdk if class == REFLECTION => Some(Treatment::Reflection),
         Owner::Jdk if calls::concerns(class) => Some(Treatment::Calls),
         Owner::Jdk => juc::is_watched(class).then_some(Treatment::Library),
     }
@@ -265,6 +272,11 @@ impl Plan for ClassPlan {
             let call = calls::meaning(method.class, method.name, method.descriptor).is_some();
             return Wanted { call, ..Wanted::default() };
         }
+        if self.treatment == Treatment::Reflection {
+            let descriptor = b"(Ljava/lang/Class;[Ljava/lang/reflect/Field;)[Ljava/lang/reflect/Field;";
+            let fields = method.name == b"filterFields" && method.descriptor == descriptor;
+            return Wanted { fields, ..Wanted::default() };
+        }
         if self.treatment == Treatment::Library {
             let call = juc::meaning(method.class, method.name, false).is_some();
             let monitors = method.class.starts_with(b"java/util/Collections$");
@@ -282,7 +294,7 @@ impl Plan for ClassPlan {
     fn effect(&self, method: &MemberRef<'_>) -> Effect {
         match self.treatment {
             Treatment::Everything => effects::effect(method),
-            Treatment::Calls | Treatment::Library => Effect::Anything,
+            Treatment::Calls | Treatment::Library | Treatment::Reflection => Effect::Anything,
         }
     }
 

@@ -20,6 +20,7 @@
 //! | when it throws | `throwCall(int)` |
 //! | when `clone` has returned a copy | `cloned(Object, Object)`, with the original first |
 //! | before a method is called, wherever it may be | `calling(int)` |
+//! | when a method begins that gets an array of fields | `Field[] visible(Field[])`, without a site |
 //!
 //! The object of a static synchronized method is null in class files before version 49, which cannot say it.
 //!
@@ -84,6 +85,8 @@ pub(crate) const ENTER_CALL_NUMBER: Hook = hook("enterCall", "(Ljava/lang/Object
 pub(crate) const CALLING: Hook = hook("calling", "(I)V");
 pub(crate) const THROW_CALL: Hook = hook("throwCall", "(I)V");
 pub(crate) const CLONED: Hook = hook("cloned", "(Ljava/lang/Object;Ljava/lang/Object;)V");
+
+pub(crate) const VISIBLE: Hook = hook("visible", "([Ljava/lang/reflect/Field;)[Ljava/lang/reflect/Field;");
 
 /// What is called when a watched method returns, and how many slots of its result that takes.
 pub(crate) fn exit_call(descriptor: &[u8], details: bool) -> (Hook, u16) {

@@ -18,6 +18,7 @@ pub(crate) const IALOAD: u8 = 0x2e;
 pub(crate) const SALOAD: u8 = 0x35;
 pub(crate) const ASTORE: u8 = 0x3a;
 pub(crate) const ASTORE_0: u8 = 0x4b;
+pub(crate) const ASTORE_1: u8 = 0x4c;
 pub(crate) const IASTORE: u8 = 0x4f;
 pub(crate) const LASTORE: u8 = 0x50;
 pub(crate) const DASTORE: u8 = 0x52;

@@ -400,6 +400,9 @@ impl BodyWriter<'_, '_> {
     }
 
     fn write(&mut self, constructor: Option<&Constructor>) -> Result<(), Error> {
+        if self.wanted.fields {
+            return self.filter_fields();
+        }
         let kind = if constructor.is_some() { Kind::Constructor } else { Kind::Method };
         let Ends { end_accesses, entry, exit, throwing } = self.ends(kind)?;
         if kind == Kind::Method {
@@ -460,6 +463,15 @@ impl BodyWriter<'_, '_> {
                     Some(CatchAll { code, stack: 1 + self.emitter.extra_stack, ranges });
             }
         }
+        Ok(())
+    }
+
+    fn filter_fields(&mut self) -> Result<(), Error> {
+        self.emitter.out.push(ALOAD_1);
+        self.emitter.invoke(hooks::VISIBLE)?;
+        self.emitter.out.push(ASTORE_1);
+        self.emitter.extra_stack = self.emitter.extra_stack.max(1);
+        self.insertions.prologue = self.emitter.take();
         Ok(())
     }
 

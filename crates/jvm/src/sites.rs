@@ -78,10 +78,13 @@ pub struct Wanted {
     pub number: bool,
     /// Before it calls other methods.
     pub calls: bool,
+    /// Of a static method whose second argument is an array of `java.lang.reflect.Field`: when it begins, a hook
+    /// replaces that array. Nothing else is wanted then.
+    pub fields: bool,
 }
 
 impl Wanted {
-    /// All hooks.
+    /// All hooks of a program's own methods.
     pub const ALL: Self = Self {
         accesses: true,
         elements: true,
@@ -91,6 +94,7 @@ impl Wanted {
         argument: true,
         number: true,
         calls: true,
+        fields: false,
     };
 }
 

@@ -30,6 +30,8 @@ pub struct Summary {
     pub error: Option<String>,
     /// What keeps a clean verdict from being one.
     pub warnings: Vec<String>,
+    /// What ran and was not recorded: the verdict does not speak of it.
+    pub unwatched: Vec<String>,
     /// What each algorithm says: its name, and its verdict.
     pub verdicts: Vec<(String, String)>,
     /// All passes together.
@@ -66,6 +68,7 @@ impl Digest {
                     coverage: None,
                     error: Some(crate::visible::visible_within(&failed.error.message, 1000)),
                     warnings: Vec::new(),
+                    unwatched: Vec::new(),
                     verdicts: Vec::new(),
                     seconds: 0.0,
                     clean: Vec::new(),
@@ -236,6 +239,12 @@ fn summary(trace: &Trace) -> Summary {
         let reason = coverage.reason.as_deref().unwrap_or("for an unknown reason");
         warnings.push(format!("nothing was observed: {}", short(reason)));
     }
+    let unwatched = trace.program.as_ref().and_then(|program| program.get("unwatched")?.as_array());
+    let unwatched: Vec<String> =
+        unwatched.into_iter().flatten().filter_map(|what| what.as_str()).map(short).collect();
+    if !unwatched.is_empty() {
+        warnings.push(format!("not watched: {}", crate::words::list(&unwatched)));
+    }
     if coverage.repairs > 0 {
         warnings.push(format!("{} repairs were made to the trace", coverage.repairs));
     }
@@ -265,6 +274,7 @@ fn summary(trace: &Trace) -> Summary {
         coverage: Some(coverage.clone()),
         error: None,
         warnings,
+        unwatched,
         verdicts: verdicts.collect(),
         seconds: trace.seconds,
         clean: trace.entered.iter().filter(|block| block.is_clean()).map(clean).collect(),

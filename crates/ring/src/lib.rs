@@ -169,7 +169,7 @@ kinds! {
     Fork,
     /// The thread with this serial number has ended.
     Join,
-    /// A thread ends.
+    /// A thread ends. The size is 1 if it has entered a method of a JVM's application.
     ThreadEnd,
     /// The thread arrives at a barrier.
     Barrier,

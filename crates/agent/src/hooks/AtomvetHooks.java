@@ -20,8 +20,9 @@ public final class AtomvetHooks {
 
     /** Of the agent and the recorder: see constant() in natives.rs. */
     static final long SITES = constant(0);
-    /** A bit per site of a block. */
+    /** A bit per site of a block that is inside of another one, and of one that is outermost in its thread. */
     private static final long HEARD_OF = constant(5);
+    private static final long HEARD_OF_OUTERMOST = HEARD_OF + constant(7);
     private static final int CUTOFF = (int) constant(3);
     /** Hooks are called and do nothing, to measure what calling them costs. */
     private static final boolean EMPTY = constant(4) != 0;
@@ -907,15 +908,15 @@ public final class AtomvetHooks {
             U.putInt(blocks + ((long) depth << 2), site);
         }
         U.putInt(cell + CELL_DEPTH, depth + 1);
-        if ((U.getByte(HEARD_OF + (site >>> 3)) >>> (site & 7) & 1) == 0) {
-            hearOf(site);
+        long heard = (depth == 0 ? HEARD_OF_OUTERMOST : HEARD_OF) + (site >>> 3);
+        if ((U.getByte(heard) >>> (site & 7) & 1) == 0) {
+            hearOf(heard, site);
         }
     }
 
     /** Every block is heard of once, whatever happens in it; twice, if another thread hears of a neighbour at this moment. */
     @DontInline
-    private static void hearOf(int site) {
-        long where = HEARD_OF + (site >>> 3);
+    private static void hearOf(long where, int site) {
         U.putByte(where, (byte) (U.getByte(where) | 1 << (site & 7)));
         introduceBlocks(t());
     }
@@ -1261,6 +1262,19 @@ public final class AtomvetHooks {
         } catch (InternalError none) {
             return 0;
         }
+    }
+
+    /** The fields of a class as the program wrote them: without the one that the agent adds (ID_FIELD of plan.rs). */
+    public static java.lang.reflect.Field[] visible(java.lang.reflect.Field[] fields) {
+        for (int i = 0; i < fields.length; i++) {
+            if (fields[i].getName().equals("$atomvet")) {
+                java.lang.reflect.Field[] others = new java.lang.reflect.Field[fields.length - 1];
+                System.arraycopy(fields, 0, others, 0, i);
+                System.arraycopy(fields, i + 1, others, i, others.length - i);
+                return others;
+            }
+        }
+        return fields;
     }
 
     /** Called by the agent when all classes are there. Native methods are looked up when they are first called: now. */

@@ -79,6 +79,8 @@ pub(crate) struct Summary {
     pub(crate) unknown_joins: u64,
     /// Repairs of the discipline.
     pub(crate) repairs: u64,
+    /// What ran and was not recorded, so that the verdict does not speak of it.
+    pub(crate) unwatched: Vec<String>,
     /// Files of the user's that call no hooks.
     pub(crate) not_instrumented: Vec<String>,
     /// Functions that were entered and are no blocks by default, because threads start with them, by name.
@@ -222,6 +224,7 @@ impl Feed {
             lost_orders: header.lost_orders.load(Ordering::Relaxed) + self.translator.seen.lost_orders,
             unknown_joins: header.unknown_joins.load(Ordering::Relaxed),
             repairs: self.wellformed.repairs,
+            unwatched: self.translator.symbols.unwatched(),
             not_instrumented: self.translator.symbols.not_instrumented(),
             thread_entries: self.translator.thread_entries(),
             failure: self.translator.symbols.failure(),

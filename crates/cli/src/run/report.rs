@@ -8,6 +8,7 @@ use anyhow::anyhow;
 use atomvet_report::model::{self, Entry, Report};
 use serde_json::{Value, json};
 
+use super::feed::Summary;
 use super::silence::why_silent;
 use super::{Args, Ended, Watched, trouble};
 use crate::aside::Count;
@@ -48,7 +49,7 @@ pub(crate) fn report(
     for process in &shown {
         match &process.result {
             Ok(examined) => {
-                worst = worst.max(judge(examined, spec));
+                worst = worst.max(judge(examined, spec).max(unwatched(&program, &process.summary)));
                 count.add(examined);
                 let program = Some(program_entry(process, ended));
                 entries.push(Entry::Whole(model::Trace { program, ..contract::trace(examined, spec) }));
@@ -93,6 +94,19 @@ pub(crate) fn report(
     written.map(|()| worst)
 }
 
+/// What ran and was not recorded may have interfered with anything: that is said, and nothing found is not clean.
+fn unwatched(program: &str, Summary { unwatched, .. }: &Summary) -> Status {
+    if unwatched.is_empty() {
+        return Status::Clean;
+    }
+    say::note(format!(
+        "{program}: NOT WATCHED: {}: what they did is not recorded, and nothing is said about it; run the program \
+         without them to have it checked as a whole",
+        unwatched.join(", ")
+    ));
+    Status::NothingObserved
+}
+
 /// What was seen atomic, and what was not.
 fn write_specification(path: &Path, watched: &[Watched]) -> anyhow::Result<()> {
     let mut known: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
@@ -122,7 +136,9 @@ fn write_specification(path: &Path, watched: &[Watched]) -> anyhow::Result<()> {
 /// All processes in which something could have been wrong; if there is none, the first.
 fn worth_showing(watched: &[Watched]) -> Vec<&Watched> {
     let observed = |process: &&Watched| match &process.result {
-        Ok(examined) => examined.pass.tally.nothing_observed().is_none(),
+        Ok(examined) => {
+            examined.pass.tally.nothing_observed().is_none() || !process.summary.unwatched.is_empty()
+        }
         Err(_) => true,
     };
     let mut shown: Vec<&Watched> = watched.iter().filter(observed).collect();
@@ -146,6 +162,7 @@ fn program_entry(process: &Watched, ended: ExitStatus) -> Value {
         "lost_in_handlers": summary.lost_in_handlers,
         "lost_threads": summary.lost_threads,
         "lost_orders": summary.lost_orders,
+        "unwatched": summary.unwatched,
         "not_instrumented": summary.not_instrumented,
         "thread_entries": summary.thread_entries,
         "cut_off": summary.cut_off,

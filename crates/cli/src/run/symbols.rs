@@ -128,6 +128,14 @@ impl Meaning {
         }
     }
 
+    /// What of the program ran and was not recorded, so that the verdict does not speak of it.
+    pub(crate) fn unwatched(&mut self) -> Vec<String> {
+        match (self.decide(), self) {
+            (_, Meaning::Jvm(names)) => names.unwatched(),
+            _ => Vec::new(),
+        }
+    }
+
     /// What of the program was not instrumented.
     pub(crate) fn not_instrumented(&mut self) -> Vec<String> {
         match (self.decide(), self) {

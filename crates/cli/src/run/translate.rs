@@ -11,6 +11,7 @@
 //! | mark, behind | a write, and a read of what was written: see `marks.rs` |
 //! | split | an arrival at a barrier of the thread's own |
 //! | suspend, resume | the ends of all open blocks, and their begins again |
+//! | thread end | in a JVM, of a thread that has worked and left no other record, the same: it has been there |
 //! | new life | `alloc` of all variables in that memory; locks there are new ones |
 //! | maps, unloaded | none: libraries come and go, and with them what addresses mean |
 
@@ -80,6 +81,8 @@ struct Thread {
     user_functions: usize,
     /// The barrier that only this thread arrives at.
     own_barrier: Option<BarrierId>,
+    /// Some event is its own.
+    has_events: bool,
     /// Initialisers of classes that it is in and has done nothing in yet.
     idle_initialisers: u32,
 }
@@ -150,7 +153,7 @@ impl Translator {
             _ => {}
         }
         self.now += 1;
-        let thread = self.thread(record.thread);
+        let (thread, before) = (self.thread(record.thread), events.len());
         while self.threads[record.thread as usize].open.len() > record.depth() {
             self.end(record.thread, thread, events);
         }
@@ -161,6 +164,7 @@ impl Translator {
         if record.kind != Kind::Nothing {
             self.event(record, thread, events);
         }
+        self.threads[record.thread as usize].has_events |= events.len() > before;
     }
 
     /// There are no more records.
@@ -231,6 +235,9 @@ impl Translator {
             Known::Main(region, site, meant) => (region, site, meant, false, true),
             Known::Method(region, site, meant, role) => {
                 let around = self.threads[record.thread as usize].open.last();
+                if role == Role::UnlessEntry && record.depth() == 0 && meant == Meant::Unsaid {
+                    self.thread_entries.insert(region);
+                }
                 let counts = match role {
                     Role::Block => true,
                     Role::UnlessEntry => record.depth() > 0,
@@ -345,6 +352,9 @@ impl Translator {
             Kind::Observe => return self.observe(operand, thread, site, events),
             Kind::Await => return self.wait_for(record, thread, site, events),
             Kind::NotData => return self.is_not_data(operand),
+            Kind::ThreadEnd if record.size > 0 && !self.threads[record.thread as usize].has_events => {
+                return self.split(record, thread, site, events);
+            }
             Kind::ThreadEnd
             | Kind::Nothing
             | Kind::Label

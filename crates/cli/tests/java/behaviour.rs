@@ -193,12 +193,46 @@ fn another_agent_may_be_there() {
     assert!(outcome.stdout.contains("transformed 2 times"), "{}", outcome.stdout);
 }
 
-/// What virtual threads do is not recorded, and that is said.
+/// What virtual threads do is not recorded. That is said beside what was found; without findings the run is not clean.
 #[test]
-fn virtual_threads_are_refused_in_words() {
-    let outcome = check(&[], &["VirtualThreads"], 0, &["VirtualThreads.deposit"]);
-    let said = outcome.report.to_string().contains("virtual threads: what they do is not recorded");
-    assert_eq!(said, version() >= 21, "{:#}", outcome.report);
+fn virtual_threads_are_never_green() {
+    let has_virtual = version() >= 21;
+    for (way, found) in [("beside", true), ("interfering", !has_virtual)] {
+        let outcome = watched(&[], &["VirtualThreads", way]);
+        let context = format!("{way}: {:?}\n{}\n{:#}", outcome.status, outcome.stderr, outcome.report);
+        assert_eq!(outcome.status, Some(if found { 1 } else { 3 }), "{context}");
+        assert_eq!(outcome.blamed.contains("VirtualThreads.deposit"), found, "{context}");
+        assert_eq!(outcome.stderr.contains("NOT WATCHED: virtual threads"), has_virtual, "{context}");
+        let unwatched = &outcome.report["traces"][0]["program"]["unwatched"];
+        assert_eq!(unwatched.as_array().is_some_and(|what| !what.is_empty()), has_virtual, "{context}");
+    }
+}
+
+/// The field that the agent adds to objects is not there for reflection.
+#[test]
+fn reflection_sees_the_programs_own_fields_only() {
+    check(&[], &["Reflects"], 0, &[]);
+}
+
+/// Methods that threads start with are named where nothing else was checked; so named in a specification, they are checked.
+#[test]
+fn entries_that_were_left_out_are_named() {
+    let outcome = watched(&[], &["OnlyEntries"]);
+    let context = format!("{:?}\n{}\n{:#}", outcome.status, outcome.stderr, outcome.report);
+    assert_eq!(outcome.status, Some(3), "{context}");
+    assert!(
+        outcome.stderr.contains("left out: OnlyEntries$Depositor.run, OnlyEntries.lambda$main$0;"),
+        "{context}"
+    );
+    let line = "atomic = [\"OnlyEntries$Depositor.run\", \"OnlyEntries.lambda$main$0\"]";
+    assert!(outcome.stderr.contains(line), "{context}");
+    let directory = tempfile::tempdir().expect("a directory");
+    let specification = directory.path().join("atomvet.toml");
+    std::fs::write(&specification, line).expect("a file");
+    let specification = specification.to_str().expect("a name");
+    let outcome = watched(&["--spec", specification], &["OnlyEntries"]);
+    assert_eq!(outcome.status, Some(1), "{}", outcome.stderr);
+    assert_eq!(outcome.blamed, BTreeSet::from(["OnlyEntries$Depositor.run".to_owned()]));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::page::{Page, Piece, Style};
 use crate::digest::Digest;
-use crate::finding::Finding;
+use crate::finding::{Finding, Level};
 use crate::layout::{fill, fit, grouped, plural, shortened, shortened_place, width};
 use crate::model::{Checker, Coverage, Entry, Observed, Predictive, Report, SetAside, Trace};
 use crate::visible::visible_within;
@@ -265,9 +265,18 @@ fn heading(page: &mut Page, digest: &Digest, order: &Order<'_>) {
     if parts.is_empty() {
         let coverage = digest.traces.iter().filter_map(|trace| trace.coverage.as_ref());
         let any = coverage.into_iter().any(|coverage| coverage.observed);
-        parts.push(if any { "nothing found" } else { "nothing was observed" }.to_owned());
+        let is_whole = digest.traces.iter().all(|trace| trace.unwatched.is_empty());
+        parts.push(match (any, is_whole) {
+            (false, _) => "nothing was observed".to_owned(),
+            (true, true) => "nothing found".to_owned(),
+            (true, false) => "nothing found in what was watched".to_owned(),
+        });
     }
     page.entry((Style::Lead, "summary:"), &parts.join(", "));
+    for trace in digest.traces.iter().filter(|trace| !trace.unwatched.is_empty()) {
+        let what = format!("{}: the verdict does not speak of what they did", trace.unwatched.join(", "));
+        page.entry((Style::Grave(Level::Error), "NOT WATCHED:"), &what);
+    }
 }
 
 /// What does not count, and what was said about findings that do not exist.

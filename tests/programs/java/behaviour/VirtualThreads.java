@@ -1,4 +1,4 @@
-// A violation by two threads, and virtual threads beside them where there are any.
+// A violation by two threads, and virtual threads, where there are any: beside them, or as one of the two.
 import atomvet.steps.Steps;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
@@ -34,7 +34,23 @@ public class VirtualThreads {
         }
     }
 
+    /** A virtual thread interferes with a method of a platform thread. */
+    static void interfere(VirtualThreads account) throws InterruptedException {
+        Steps.run(() -> account.deposit(50), () -> {
+            Thread other = start(() -> account.deposit(50));
+            while (other.isAlive()) {
+                Thread.yield();
+            }
+        });
+    }
+
     public static void main(String[] arguments) throws InterruptedException {
+        if (arguments[0].equals("interfering")) {
+            VirtualThreads account = new VirtualThreads();
+            interfere(account);
+            System.out.println("balance " + account.balance);
+            return;
+        }
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < 200; i++) {
             threads.add(start(() -> {

@@ -39,6 +39,8 @@ pub(crate) struct Names {
     objects: Objects,
     /// What could not be instrumented.
     left_alone: Vec<String>,
+    /// What ran and was not recorded.
+    unwatched: Vec<String>,
     /// Why the agent could not begin.
     failure: Option<String>,
 }
@@ -99,6 +101,7 @@ impl Names {
             threads: FxHashMap::default(),
             objects: Objects::default(),
             left_alone: Vec::new(),
+            unwatched: Vec::new(),
             failure: None,
         }
     }
@@ -163,6 +166,7 @@ impl Names {
             }
             "o" => self.simple.push(rest.to_owned()),
             "x" => self.left_alone.push(rest.to_owned()),
+            "u" => self.unwatched.push(rest.to_owned()),
             "e" => self.failure = Some(rest.to_owned()),
             _ => {}
         }
@@ -280,6 +284,12 @@ impl Names {
     pub(crate) fn failure(&mut self) -> Option<String> {
         self.read_on();
         self.failure.clone()
+    }
+
+    /// What ran and was not recorded.
+    pub(crate) fn unwatched(&mut self) -> Vec<String> {
+        self.read_on();
+        self.unwatched.clone()
     }
 
     /// What could not be instrumented.
