@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::execute::{Execution, Happening, Location};
+use super::happening::{Execution, Happening, Location};
 use super::program::{Mode, Program};
 use super::vocabulary::Effect;
 use crate::truth::{Access, Bytes, Episode, Event, Label, Lock, Operation, Signal, Thread, Update};
@@ -70,8 +70,8 @@ fn access(effect: Effect) -> Access {
     match effect {
         Effect::Read => Access::Read,
         Effect::Write => Access::Write,
+        // Whether its result is used is not looked at: see docs/event-model.md.
         Effect::Add => Access::Update { kind: Update::Add, is_result_used: false },
-        Effect::AddAndGet => Access::Update { kind: Update::Add, is_result_used: true },
         // The other ones were resolved when they were executed.
         Effect::Update | Effect::Toggle | Effect::Replace | Effect::New => Access::ReadWrite,
     }

@@ -6,50 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use super::happening::{Execution, Happening, Location};
 use super::locks::Lock;
-use super::program::{Mode, Program, Statement, Type, Variable};
+use super::program::{self, Mode, Program, Statement, Type, Variable};
 use super::vocabulary::{Effect, vocabulary};
-
-/// A variable of an execution: fields of objects that come and go are told apart by object.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Location {
-    /// A variable of the program.
-    Variable(usize),
-    /// A field of an object, which has a number.
-    Item { object: usize, of: Type, volatile: bool },
-}
-
-/// What happens, as an order of all threads has it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Happening {
-    Begin(usize),
-    End,
-    Access(Location, Effect),
-    Acquire(usize, Mode),
-    Release(usize, Mode),
-    /// Gives a lock back until the thread's next event.
-    Wait(usize),
-    Fork(usize),
-    Join(usize),
-    /// Something that other threads may receive is sent.
-    Send(usize),
-    /// It is received, after a wait: blocks are split before.
-    Receive(usize),
-    /// The thread has waited, and nothing came of it: blocks are split.
-    Split,
-    /// Arrives where all meet.
-    Arrive,
-}
-
-/// What came of a program.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Execution {
-    /// Per step, its thread.
-    pub(crate) order: Vec<usize>,
-    /// Per step, the statements that its thread is in, outermost first, by [`address`].
-    pub(crate) within: Vec<Vec<usize>>,
-    pub(crate) happenings: Vec<(usize, Happening)>,
-}
 
 /// Tells statements of a program apart.
 pub(crate) fn address(statement: &Statement) -> usize {
@@ -97,6 +57,7 @@ enum What {
     Method(usize),
     Hold(usize, Mode),
     Try,
+    Initialiser(usize),
 }
 
 #[derive(Default)]
@@ -121,7 +82,11 @@ struct World<'p> {
     submitted: Vec<VecDeque<(usize, usize)>>,
     /// Tasks that are done, and what those who wait for them receive.
     done: BTreeMap<usize, usize>,
+    /// Classes that are initialised, or about to be, and by whom.
+    initialising: BTreeMap<usize, usize>,
     initialised: BTreeSet<usize>,
+    /// Per object, the lock that its monitor is.
+    monitors: BTreeMap<usize, usize>,
     /// Per variable that is a slot, the object.
     objects: BTreeMap<usize, usize>,
     /// Keys that are not there.
@@ -152,7 +117,9 @@ impl<'p> World<'p> {
             arrived: Vec::new(),
             submitted: vec![VecDeque::new(); program.executors.len()],
             done: BTreeMap::new(),
+            initialising: BTreeMap::new(),
             initialised: BTreeSet::new(),
+            monitors: BTreeMap::new(),
             objects: objects.map(|slot| (slot, slot)).collect(),
             absent: BTreeSet::new(),
             numbers: program.variables.len(),
@@ -233,11 +200,25 @@ impl<'p> World<'p> {
                 Some(lock) => self.locks[lock].can_be_taken(thread, Mode::Exclusive),
                 None => true,
             },
+            Statement::HoldItem { slot, .. } => match self.monitors.get(&self.objects[&slot]) {
+                Some(&lock) => self.locks[lock].can_be_taken(thread, Mode::Exclusive),
+                None => true,
+            },
+            Statement::Initialise { class } => {
+                self.initialised.contains(&class) || !self.initialising.contains_key(&class)
+            }
             Statement::Wait { lock } => self.locks[lock].can_wait(thread),
             Statement::Notify { lock } => self.locks[lock].is_held_by(thread),
             Statement::Take { queue } => !self.queues[queue].is_empty(),
             Statement::Acquire { semaphore } => !self.semaphores[semaphore].is_empty(),
             Statement::AwaitLatch { latch } => self.latches[latch].0 == 0,
+            // A fork-join pool gives tasks of several threads to its worker in any order.
+            Statement::Submit { executor, .. }
+                if self.program.executors[executor] == program::Executor::ForkJoin =>
+            {
+                let worker = self.program.threads.len() + executor;
+                self.submitted[executor].is_empty() && self.actors[worker].frames.is_empty()
+            }
             Statement::Get { task } => self.done.contains_key(&task),
             Statement::Join { thread } => {
                 let actor = &self.actors[thread];
@@ -328,6 +309,10 @@ impl<'p> World<'p> {
                 self.happens(thread, Happening::Send(sent));
                 self.done.insert(task, sent);
             }
+            What::Initialiser(class) => {
+                self.initialised.insert(class);
+                self.happens(thread, Happening::Split);
+            }
             What::Thread | What::Try => {}
         }
         Some(frame.what)
@@ -361,6 +346,17 @@ impl<'p> World<'p> {
                 self.acquire(thread, lock, mode);
                 let frame = Frame { what: What::Hold(lock, mode), rest: body, by: Some(statement) };
                 self.actors[thread].frames.push(frame);
+            }
+            Statement::HoldItem { slot, ref body } => {
+                self.happens(thread, Happening::Access(Location::Variable(slot), Effect::Read));
+                let object = self.objects[&slot];
+                let lock = *self.monitors.entry(object).or_insert_with(|| {
+                    self.locks.push(Lock::new(program::Lock::Monitor));
+                    self.locks.len() - 1
+                });
+                self.acquire(thread, lock, Mode::Exclusive);
+                let what = What::Hold(lock, Mode::Exclusive);
+                self.actors[thread].frames.push(Frame { what, rest: body, by: Some(statement) });
             }
             Statement::Wait { lock } => {
                 if self.locks[lock].wait(thread) {
@@ -448,11 +444,11 @@ impl<'p> World<'p> {
                 self.happens(thread, Happening::Join(ended));
             }
             Statement::Initialise { class } => {
-                let body = &self.program.classes[class];
-                if self.initialised.insert(class) && !body.is_empty() {
+                let rest = &self.program.classes[class];
+                if !rest.is_empty() && self.initialising.insert(class, thread).is_none() {
                     self.happens(thread, Happening::Split);
-                    body.iter().for_each(|statement| self.perform(thread, statement));
-                    self.happens(thread, Happening::Split);
+                    let frame = Frame { what: What::Initialiser(class), rest, by: Some(statement) };
+                    self.actors[thread].frames.push(frame);
                 }
             }
             Statement::Try { .. } | Statement::Collect => {}
@@ -509,7 +505,7 @@ impl Program {
     /// Whether it takes a step to leave a part of it.
     fn ends_in_step(&self, what: What) -> bool {
         match what {
-            What::Hold(..) | What::Task(_) => true,
+            What::Hold(..) | What::Task(_) | What::Initialiser(_) => true,
             What::Method(method) => self.methods[method].synchronized.is_some(),
             What::Thread | What::Try => false,
         }

@@ -3,7 +3,8 @@
 use super::execute::execute;
 use super::known::Feature;
 use super::program::{
-    Atomic, Collection, Executor, Lock, Map, Method, Mode, Program, Queue, Slot, Statement, Type, Variable,
+    Atomic, Collection, Executor, Kind, Lock, Map, Method, Mode, Program, Queue, Slot, Statement, Type,
+    Variable,
 };
 use super::source::ELEMENTS;
 use super::vocabulary::{Effect, needs_order, vocabulary};
@@ -105,10 +106,7 @@ impl Generator<'_> {
     fn program(mut self) -> Program {
         for _ in 0..self.below(4) {
             let extra = self.pick(&EXTRAS);
-            // Collections take their time.
-            if extra != Extra::Collection || self.one_in(3) {
-                self.extras.push(extra);
-            }
+            self.extras.push(extra);
         }
         self.things();
         let methods = 2 + self.below(4);
@@ -186,7 +184,11 @@ impl Generator<'_> {
             self.program.executors.push(executor);
         }
         if self.has(Extra::Initialiser) {
-            let body = (0..1 + self.below(2)).filter_map(|_| self.initialising_access()).collect();
+            let mut body: Vec<Statement> =
+                (0..1 + self.below(2)).filter_map(|_| self.initialising_access()).collect();
+            if self.one_in(3) {
+                body.extend(self.hold(2));
+            }
             self.program.classes.push(body);
         }
     }
@@ -258,7 +260,8 @@ impl Generator<'_> {
         self.held.extend(synchronized.map(|lock| (lock, Mode::Exclusive)));
         let body = self.body(0);
         self.held.clear();
-        self.program.methods[method] = Method { synchronized, body };
+        let kind = self.pick(&[Kind::Public, Kind::Public, Kind::Private, Kind::Static, Kind::Constructor]);
+        self.program.methods[method] = Method { kind, synchronized, body };
     }
 
     fn thread_body(&mut self) -> Vec<Statement> {
@@ -278,18 +281,21 @@ impl Generator<'_> {
     /// A call, with somebody who catches what may be thrown.
     fn call(&mut self, method: usize) -> Statement {
         let call = Statement::Call { method };
-        if self.may_throw(method) { Statement::Try { body: vec![call] } } else { call }
+        // In a method, its callers may do that.
+        let catches = self.callable == 0 || self.one_in(2);
+        if catches && self.may_throw(&self.program.methods[method].body) {
+            return Statement::Try { body: vec![call] };
+        }
+        call
     }
 
-    fn may_throw(&self, method: usize) -> bool {
-        fn throws(body: &[Statement]) -> bool {
-            body.iter().any(|statement| match statement {
-                Statement::Throw => true,
-                Statement::Hold { body, .. } => throws(body),
-                _ => false,
-            })
-        }
-        throws(&self.program.methods[method].body)
+    fn may_throw(&self, body: &[Statement]) -> bool {
+        body.iter().any(|statement| match statement {
+            Statement::Throw => true,
+            Statement::Call { method } => self.may_throw(&self.program.methods[*method].body),
+            Statement::Try { .. } => false,
+            _ => statement.inside().is_some_and(|body| self.may_throw(body)),
+        })
     }
 
     fn body(&mut self, depth: usize) -> Vec<Statement> {
@@ -303,6 +309,7 @@ impl Generator<'_> {
     fn statement(&mut self, depth: usize) -> Option<Statement> {
         match self.below(20) {
             0..6 if depth < 3 => self.hold(depth),
+            10 if depth < 3 => self.hold_item(depth),
             6 | 7 if depth < 2 && self.callable > 0 && self.callable < self.program.methods.len() => {
                 let method = self.callable + self.below(self.program.methods.len() - self.callable);
                 (!self.in_task).then(|| self.call(method))
@@ -310,6 +317,16 @@ impl Generator<'_> {
             8 | 9 => self.extra(depth),
             _ => self.access(),
         }
+    }
+
+    /// Inside of the monitor of an object that a slot refers to.
+    fn hold_item(&mut self, depth: usize) -> Option<Statement> {
+        let slot = self.below(self.program.variables.len());
+        let is_slot = matches!(self.program.variables[slot], Variable::Slot(Slot::Plain | Slot::Volatile));
+        if !is_slot || self.style == Style::Ordered && !self.may_access(slot, Mode::Shared) {
+            return None;
+        }
+        Some(Statement::HoldItem { slot, body: self.body(depth + 1) })
     }
 
     fn hold(&mut self, depth: usize) -> Option<Statement> {
@@ -337,7 +354,8 @@ impl Generator<'_> {
             let variable = self.below(self.program.variables.len());
             let words = vocabulary(self.program.variables[variable]);
             let operation = self.below(words.len());
-            if words[operation].needs.is_some_and(|feature| !feature.is_on()) {
+            let is_off = words[operation].needs.is_some_and(|feature| !feature.is_on());
+            if is_off || words[operation].is_rare && !self.one_in(30) {
                 continue;
             }
             let only_reads = words[operation].effects.iter().all(|&effect| effect == Effect::Read);
@@ -399,7 +417,10 @@ impl Generator<'_> {
             Extra::Semaphore => Some(Statement::Acquire { semaphore: first }),
             Extra::Latch if sends => Some(Statement::CountDown { latch: first }),
             Extra::Latch => Some(Statement::AwaitLatch { latch: first }),
-            Extra::Initialiser => Some(Statement::Initialise { class: first }),
+            // Not in an initialiser.
+            Extra::Initialiser => {
+                (!self.program.methods.is_empty()).then_some(Statement::Initialise { class: first })
+            }
             Extra::Collection => Some(Statement::Collect),
             Extra::Barrier | Extra::Executor | Extra::Threads => None,
         }
@@ -438,7 +459,7 @@ impl Generator<'_> {
         if self.one_in(4) {
             self.program.threads[thread].splice(at..at, body);
         } else {
-            self.program.methods.push(Method { synchronized: None, body });
+            self.program.methods.push(Method { kind: Kind::Public, synchronized: None, body });
             let method = self.program.methods.len() - 1;
             self.program.threads[thread].insert(at, Statement::Call { method });
         }

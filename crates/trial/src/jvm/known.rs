@@ -24,22 +24,13 @@ pub(crate) enum Feature {
     /// T2:                                void update() { box.get().v++; … other++; }
     /// ```
     ObjectsInAtomicReferences,
-    /// An addition whose result is used reads the value, so that additions do not commute any more. It is taken for any other.
-    ///
-    /// ```text
-    /// T1: void twice() { n.addAndGet(1);                             n.addAndGet(1); }
-    /// T2:                                 print(n.addAndGet(1));
-    /// ```
-    ResultsOfAdditions,
 }
 
 impl Feature {
     pub(crate) fn is_on(self) -> bool {
         match self {
             Feature::InitialiserWritesStatics => true,
-            Feature::ReplacingComputations
-            | Feature::ObjectsInAtomicReferences
-            | Feature::ResultsOfAdditions => false,
+            Feature::ReplacingComputations | Feature::ObjectsInAtomicReferences => false,
         }
     }
 }

@@ -12,6 +12,7 @@
 mod events;
 mod execute;
 mod generate;
+mod happening;
 mod known;
 mod locks;
 mod program;

@@ -188,6 +188,11 @@ pub(crate) enum Statement {
         mode: Mode,
         body: Vec<Statement>,
     },
+    /// Holds the monitor of the object that a slot refers to.
+    HoldItem {
+        slot: usize,
+        body: Vec<Statement>,
+    },
     /// Waits for a notification, unless there was one that nobody has used.
     Wait {
         lock: usize,
@@ -243,12 +248,53 @@ pub(crate) enum Statement {
     Collect,
 }
 
+impl Statement {
+    /// The statements inside of it, if it has such.
+    pub(crate) fn inside(&self) -> Option<&Vec<Statement>> {
+        match self {
+            Statement::Hold { body, .. } | Statement::HoldItem { body, .. } | Statement::Try { body } => {
+                Some(body)
+            }
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn inside_mut(&mut self) -> Option<&mut Vec<Statement>> {
+        match self {
+            Statement::Hold { body, .. } | Statement::HoldItem { body, .. } | Statement::Try { body } => {
+                Some(body)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// How a method is declared.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Kind {
+    #[default]
+    Public,
+    Private,
+    Static,
+    /// The constructor of a class of its own.
+    Constructor,
+}
+
 /// A method, which is checked as a block.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Method {
+    pub(crate) kind: Kind,
     /// The lock that it holds as a synchronized method: `This` or `Class`.
     pub(crate) synchronized: Option<usize>,
     pub(crate) body: Vec<Statement>,
+}
+
+impl Method {
+    /// Constructors cannot be synchronized.
+    pub(crate) fn is_constructor(&self) -> bool {
+        self.kind == Kind::Constructor && self.synchronized.is_none()
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -261,7 +307,7 @@ pub(crate) struct Program {
     /// Their counts at first.
     pub(crate) latches: Vec<usize>,
     pub(crate) executors: Vec<Executor>,
-    /// What the initialisers of classes do: accesses.
+    /// What the initialisers of classes do.
     pub(crate) classes: Vec<Vec<Statement>>,
     pub(crate) methods: Vec<Method>,
     pub(crate) threads: Vec<Vec<Statement>>,
@@ -286,13 +332,8 @@ impl Program {
     /// Whether a statement that fits is anywhere in it.
     pub(crate) fn has(&self, fits: impl Fn(&Statement) -> bool) -> bool {
         fn any(body: &[Statement], fits: &dyn Fn(&Statement) -> bool) -> bool {
-            body.iter().any(|statement| {
-                let inside = match statement {
-                    Statement::Hold { body, .. } | Statement::Try { body } => any(body, fits),
-                    _ => false,
-                };
-                inside || fits(statement)
-            })
+            body.iter()
+                .any(|statement| statement.inside().is_some_and(|body| any(body, fits)) || fits(statement))
         }
         self.bodies().any(|body| any(body, &fits))
     }

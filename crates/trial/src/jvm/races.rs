@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::execute::{Execution, Happening, Location};
+use super::happening::{Execution, Happening, Location};
 use super::program::{Mode, Program};
 use super::vocabulary::{Effect, needs_order};
 

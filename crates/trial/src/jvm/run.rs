@@ -46,13 +46,15 @@ pub(crate) fn compile(tools: &Tools, directory: &Path, programs: &[Program]) -> 
         let execution = execute(program).context("a program does not end")?;
         files.push((name.clone(), source::source(program, name, &execution.order)));
     }
-    let mut command = Command::new(&tools.javac);
-    command.args(["-g", "-nowarn", "-XDuseUnsharedTable", "-proc:none", "-d"]).arg(directory.join("classes"));
+    let mut list = String::new();
     for (name, text) in files {
-        let path = directory.join(name + ".java");
+        let path = directory.join(&name).with_extension("java");
         std::fs::write(&path, text).with_context(|| format!("{} cannot be written", path.display()))?;
-        command.arg(path);
+        list += &format!("{name}.java\n");
     }
+    std::fs::write(directory.join("list"), list)?;
+    let mut command = Command::new(&tools.javac);
+    command.args(["-g", "-nowarn", "-proc:none", "-d", "classes", "@list"]).current_dir(directory);
     let output = run(&mut command)?;
     ensure!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     Ok(Compiled { directory: directory.to_owned(), programs: programs.len() })
@@ -113,18 +115,24 @@ impl Compiled {
         let report = std::fs::read(report).context("there is no report")?;
         let mut counts = vec![Counts::new(); self.programs];
         for (label, count) in blamed(&report)? {
-            let parts = label.strip_prefix('P').and_then(|rest| rest.split_once('.'));
-            let Some((number, method)) = parts else { continue };
             // Other methods are there to run the program.
-            let is_block = method.strip_prefix('b').is_some_and(|number| number.parse::<u32>().is_ok());
-            if let Some(counts) = number.parse().ok().and_then(|number: usize| counts.get_mut(number))
-                && is_block
+            if let Some((program, method)) = block(&label)
+                && let Some(counts) = counts.get_mut(program)
             {
-                counts.insert(method.to_owned(), count);
+                counts.insert(format!("b{method}"), count);
             }
         }
         Ok(counts)
     }
+}
+
+/// The program and the method that a label names: `P7.b3`, or `P7$B3.<init>` for a constructor.
+fn block(label: &str) -> Option<(usize, usize)> {
+    let label = label.strip_prefix('P')?;
+    let (program, method) = label
+        .split_once(".b")
+        .or_else(|| label.strip_suffix(".<init>").and_then(|label| label.split_once("$B")))?;
+    Some((program.parse().ok()?, method.parse().ok()?))
 }
 
 /// The conventions as options.

@@ -38,12 +38,7 @@ pub(crate) fn shrink(
 
 fn size(program: &Program) -> usize {
     fn statements(body: &[Statement]) -> usize {
-        body.iter()
-            .map(|statement| match statement {
-                Statement::Hold { body, .. } | Statement::Try { body } => 1 + statements(body),
-                _ => 1,
-            })
-            .sum()
+        body.iter().map(|statement| 1 + statement.inside().map_or(0, |body| statements(body))).sum()
     }
     let steps = execute(program).map_or(0, |execution| execution.order.len());
     program.bodies().map(|body| statements(body)).sum::<usize>() + steps
@@ -99,9 +94,7 @@ fn addresses(body: &[Statement]) -> Vec<usize> {
     let mut all = Vec::new();
     for statement in body {
         all.push(address(statement));
-        if let Statement::Hold { body, .. } | Statement::Try { body } = statement {
-            all.extend(addresses(body));
-        }
+        all.extend(statement.inside().map(|body| addresses(body)).unwrap_or_default());
     }
     all
 }
@@ -116,17 +109,13 @@ enum Keep {
 fn remove(body: &mut Vec<Statement>, at: &mut usize, keep: Keep) -> bool {
     for place in 0..body.len() {
         if *at == 0 {
-            let inside = match body.remove(place) {
-                Statement::Hold { body, .. } | Statement::Try { body } if keep == Keep::Inside => body,
-                _ => Vec::new(),
-            };
-            body.splice(place..place, inside);
+            let removed = body.remove(place);
+            let inside = removed.inside().filter(|_| keep == Keep::Inside).cloned();
+            body.splice(place..place, inside.unwrap_or_default());
             return true;
         }
         *at -= 1;
-        if let Statement::Hold { body, .. } | Statement::Try { body } = &mut body[place]
-            && remove(body, at, keep)
-        {
+        if body[place].inside_mut().is_some_and(|body| remove(body, at, keep)) {
             return true;
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::program::{
-    Atomic, Collection, Executor, Lock, Map, Mode, Program, Queue, Slot, Statement, Type, Variable,
+    Atomic, Collection, Executor, Kind, Lock, Map, Mode, Program, Queue, Slot, Statement, Type, Variable,
 };
 use super::vocabulary::vocabulary;
 
@@ -72,18 +72,31 @@ impl Writer<'_> {
         for (number, body) in program.classes.iter().enumerate() {
             self.open(format_args!("static class C{number}"));
             self.open("static");
-            body.iter().for_each(|statement| self.plainly(statement));
+            if !body.is_empty() {
+                self.line("Turn.done();");
+                self.open("try");
+                self.body(body);
+                self.depth -= 1;
+                self.line("} catch (Exception e) { throw new Error(e); }");
+                self.line("Turn.await();");
+            }
             self.close();
             self.line("static void touch() {}");
             self.close();
         }
         for (number, method) in program.methods.iter().enumerate() {
-            let kind = match method.synchronized.map(|lock| program.locks[lock]) {
-                Some(Lock::This) => "synchronized ",
-                Some(_) => "static synchronized ",
-                None => "",
+            let kind = match (method.synchronized.map(|lock| program.locks[lock]), method.kind) {
+                (Some(Lock::This), _) => "synchronized void b",
+                (Some(_), _) => "static synchronized void b",
+                (None, Kind::Public) => "public void b",
+                (None, Kind::Private) => "private void b",
+                (None, Kind::Static) => "protected static void b",
+                (None, Kind::Constructor) => {
+                    self.open(format_args!("static class B{number}"));
+                    "B"
+                }
             };
-            self.open(format_args!("public {kind}void b{number}() throws Exception"));
+            self.open(format_args!("{kind}{number}() throws Exception"));
             if method.synchronized.is_some() {
                 self.line("Turn.done();");
             }
@@ -92,6 +105,9 @@ impl Writer<'_> {
                 self.line("Turn.await();");
             }
             self.close();
+            if method.is_constructor() {
+                self.close();
+            }
         }
         for (number, body) in program.tasks.iter().enumerate() {
             self.open(format_args!("private static void task{number}() throws Exception"));
@@ -279,9 +295,17 @@ impl Writer<'_> {
             Statement::Call { method } => {
                 let is_step = self.program.methods[method].synchronized.is_some();
                 let (before, after) = if is_step { ("Turn.await(); ", " Turn.done();") } else { ("", "") };
-                self.line(format_args!("{before}self.b{method}();{after}"));
+                let called = match self.program.methods[method].is_constructor() {
+                    true => format!("new B{method}()"),
+                    false => format!("self.b{method}()"),
+                };
+                self.line(format_args!("{before}{called};{after}"));
             }
             Statement::Hold { lock, mode, ref body } => self.hold(lock, mode, body),
+            Statement::HoldItem { slot, ref body } => {
+                let (object, ..) = self.place(slot);
+                self.monitor(&object, body);
+            }
             Statement::Wait { lock } => {
                 let wait = match self.program.locks[lock] {
                     Lock::Reentrant => format!("c{lock}.await()"),
@@ -350,25 +374,10 @@ impl Writer<'_> {
         }
     }
 
-    /// An access inside of a step.
-    fn plainly(&mut self, statement: &Statement) {
-        if let Statement::Access { variable, operation } = *statement {
-            let java = self.access(variable, operation);
-            self.line(format_args!("{{ {java} }}"));
-        }
-    }
-
     fn hold(&mut self, lock: usize, mode: Mode, body: &[Statement]) {
         let name = self.lock(lock);
         if self.program.locks[lock].is_monitor() {
-            self.line("Turn.await();");
-            self.open(format_args!("synchronized ({name})"));
-            self.line("Turn.done();");
-            self.body(body);
-            self.line("Turn.await();");
-            self.close();
-            self.line("Turn.done();");
-            return;
+            return self.monitor(&name, body);
         }
         self.locals += 1;
         let stamp = format!("s{}", self.locals);
@@ -396,6 +405,16 @@ impl Writer<'_> {
         self.body(body);
         self.depth -= 1;
         self.line(format_args!("}} finally {{ Turn.await(); {releases}; Turn.done(); }}"));
+    }
+
+    fn monitor(&mut self, object: &str, body: &[Statement]) {
+        self.line("Turn.await();");
+        self.open(format_args!("synchronized ({object})"));
+        self.line("Turn.done();");
+        self.body(body);
+        self.line("Turn.await();");
+        self.close();
+        self.line("Turn.done();");
     }
 
     fn lock(&self, lock: usize) -> String {
