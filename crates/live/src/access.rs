@@ -9,7 +9,7 @@ pub enum Operation {
     Unknown = 0,
     /// Reads data.
     Read = 1,
-    /// Writes data, or updates it in a way that commutes with nothing.
+    /// Writes data.
     Write = 2,
     /// Adds or subtracts, in one indivisible step.
     Add = 3,
@@ -31,12 +31,16 @@ pub enum Operation {
     Fork = 11,
     /// Waits for the end of a thread.
     Join = 12,
+    /// Reads and writes data in one indivisible step, in a way that commutes with nothing.
+    Update = 13,
 }
 
 impl Operation {
-    const ALL: [Operation; 13] = {
-        use Operation::{Add, And, Fork, Join, Lock, Max, Min, Or, Read, SharedLock, Unknown, Write, Xor};
-        [Unknown, Read, Write, Add, Or, And, Xor, Min, Max, Lock, SharedLock, Fork, Join]
+    const ALL: [Operation; 14] = {
+        use Operation::{
+            Add, And, Fork, Join, Lock, Max, Min, Or, Read, SharedLock, Unknown, Update, Write, Xor,
+        };
+        [Unknown, Read, Write, Add, Or, And, Xor, Min, Max, Lock, SharedLock, Fork, Join, Update]
     };
 
     /// The operation of a number; unknown if there is none.
@@ -45,14 +49,14 @@ impl Operation {
     }
 
     /// Whether it is an update of a kind that commutes with itself.
-    pub fn is_update(self) -> bool {
+    pub fn commutes(self) -> bool {
         use Operation::{Add, And, Max, Min, Or, Xor};
         matches!(self, Add | Or | And | Xor | Min | Max)
     }
 
     /// Whether two such operations on the same variable or lock conflict.
     pub fn conflicts(self, other: Operation) -> bool {
-        let commutes = self.is_update() || matches!(self, Operation::Read | Operation::SharedLock);
+        let commutes = self.commutes() || matches!(self, Operation::Read | Operation::SharedLock);
         self != other || !commutes
     }
 }

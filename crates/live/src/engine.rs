@@ -175,6 +175,14 @@ impl<F: Findings> Engine<F> {
         });
     }
 
+    /// An atomic load: a read, after which updates of the value no longer commute.
+    pub fn load(&self, thread: &Thread, access: &Access) {
+        each_granule(&self.data, access, |granule, bytes, access| {
+            self.data.older().note_read(granule, bytes);
+            self.read_granule(thread, &self.data, granule, bytes, access);
+        });
+    }
+
     /// A write, or an atomic update that commutes with nothing. Around an atomic operation the caller holds its stripe.
     pub fn write(&self, thread: &Thread, access: &Access) {
         each_granule(&self.data, access, |granule, bytes, access| {
@@ -182,7 +190,7 @@ impl<F: Findings> Engine<F> {
         });
     }
 
-    /// An atomic update of a kind that commutes with itself: [`Operation::is_update`].
+    /// An atomic update of a kind that commutes with itself: [`Operation::commutes`].
     pub fn update(&self, thread: &Thread, access: &Access) {
         each_granule(&self.data, access, |granule, bytes, access| {
             self.update_granule(thread, granule, bytes, access);
@@ -225,11 +233,8 @@ impl<F: Findings> Engine<F> {
             let stamps = (load(write), load(own));
             let kept = || shadow.older().all(granule);
             if stamps.0.has_older() {
-                // A read stamp of a shared slot was moved aside by another reader and still stands for a repetition; one
-                // that an update moved aside does not.
-                let updated = kept().any(|(operation, _)| operation.is_update());
                 let mut reads = kept().filter(|(operation, _)| *operation == Operation::Read);
-                if !updated && reads.any(|(_, stamp)| stamp.covers_read(accessor.now, bytes)) {
+                if reads.any(|(_, stamp)| stamp.covers_read(accessor.now, bytes)) {
                     return;
                 }
                 let conflicting = kept().filter(|(operation, _)| operation.conflicts(Operation::Read));
@@ -341,34 +346,49 @@ impl<F: Findings> Engine<F> {
         Stamp(write.0 & !Stamp::OLDER | flags)
     }
 
-    /// Updates of one kind conflict with everything but each other, so nothing that came before may be forgotten: read
-    /// stamps of others are moved aside, where they no longer stand for a repetition.
+    /// Updates of one kind do not conflict with each other until somebody reads the value (`docs/event-model.md`): until then
+    /// each thread's last one is kept aside, and from then on they are writes.
     fn update_granule(&self, thread: &Thread, granule: usize, bytes: Bytes, access: &Access) {
         let shadow = &self.data;
+        if self.was_read(granule, bytes) {
+            let access = Access { operation: Operation::Update, ..*access };
+            return self.write_granule(thread, shadow, granule, bytes, &access);
+        }
         let write = shadow.write(granule);
         let _held = shadow.lock(granule);
         loop {
             let accessor = thread.accessor();
-            let stamp = load(write);
-            let reads = read_stamps(shadow, granule, slots_to_check(stamp));
-            let in_words =
-                [stamp].into_iter().chain(reads).filter_map(|stamp| accessor.news(stamp, bytes)).next();
-            let news = in_words.or_else(|| self.news_aside(thread, shadow, granule, access.operation, bytes));
+            let news = accessor.news(load(write), bytes);
+            let news = news.or_else(|| self.news_aside(thread, shadow, granule, access.operation, bytes));
             if let Some(epoch) = news {
                 self.depend(thread, epoch, access);
                 continue;
             }
-            for (slot, read) in reads.into_iter().enumerate() {
-                if read.bytes().overlaps(bytes) && read.index() != thread.index() {
-                    shadow.older().add(granule, Operation::Read, read);
-                    shadow.read(slot, granule).store(0, Relaxed);
-                }
-            }
             self.remember(thread, access);
             shadow.older().add(granule, access.operation, Stamp::new(thread.now(), bytes));
+            // The mark makes the last writer's next write look at the updates.
             mark(write, Stamp::OLDER | Stamp::reader_bit(accessor.slot()));
             return;
         }
+    }
+
+    /// Whether the value of any of these bytes was read since they began their life: by a load, or by a plain read that
+    /// is still stamped.
+    fn was_read(&self, granule: usize, bytes: Bytes) -> bool {
+        let shadow = &self.data;
+        if shadow.older().was_read(granule, bytes) {
+            return true;
+        }
+        let stamped = |stamp: Stamp| stamp.bytes().overlaps(bytes);
+        let write = load(shadow.write(granule));
+        let _held = shadow.lock(granule);
+        let aside = || shadow.older().all(granule).filter(|(operation, _)| *operation == Operation::Read);
+        let was_read = read_stamps(shadow, granule, slots_to_check(write)).into_iter().any(stamped)
+            || aside().any(|(_, stamp)| stamped(stamp));
+        if was_read {
+            shadow.older().note_read(granule, bytes);
+        }
+        was_read
     }
 
     /// The access is stamped with the present epoch.

@@ -12,18 +12,21 @@ use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::access::Operation;
-use crate::epoch::Stamp;
+use crate::epoch::{Bytes, Stamp};
 use crate::memory::Words;
 use crate::spin;
 
 const STAMPS: usize = 7;
 const NEXT: usize = 7;
 const NODE: usize = 8;
+const NODE_NUMBER: u64 = (1 << READ_SHIFT) - 1;
+const READ_SHIFT: u32 = 56;
 
 /// The stamps kept aside, of all granules.
 #[derive(Debug)]
 pub struct Older {
-    /// Per granule, the number of its first node; 0 for none.
+    /// Per granule, the number of its first node, 0 for none; above it, a bit for each byte whose value was read by an atomic
+    /// load.
     heads: Words,
     /// Nodes of 7 stamps and the number of the next node. Node 0 is not used.
     nodes: Words,
@@ -59,8 +62,44 @@ impl Older {
         &self.nodes[node as usize * NODE + word]
     }
 
+    fn first_node(&self, granule: usize) -> u64 {
+        self.heads[granule].load(Relaxed) & NODE_NUMBER
+    }
+
+    fn set_first_node(&self, granule: usize, node: u64) {
+        let head = &self.heads[granule];
+        // Not one step: `note_read` changes other bits, and the holder of the stripe alone changes these.
+        head.fetch_and(!NODE_NUMBER, Relaxed);
+        head.fetch_or(node, Relaxed);
+    }
+
+    /// The value of these bytes is read: from now on, their updates do not commute.
+    #[inline(always)]
+    pub fn note_read(&self, granule: usize, bytes: Bytes) {
+        if !self.was_read_entirely(granule, bytes) {
+            self.heads[granule].fetch_or((bytes.0 as u64) << READ_SHIFT, Relaxed);
+        }
+    }
+
+    #[inline(always)]
+    fn was_read_entirely(&self, granule: usize, bytes: Bytes) -> bool {
+        (self.heads[granule].load(Relaxed) >> READ_SHIFT) as u8 & bytes.0 == bytes.0
+    }
+
+    /// Whether the value of any of these bytes was read, as far as it was noted.
+    #[inline(always)]
+    pub fn was_read(&self, granule: usize, bytes: Bytes) -> bool {
+        (self.heads[granule].load(Relaxed) >> READ_SHIFT) as u8 & bytes.0 != 0
+    }
+
+    /// The granule begins a new life: nothing is known of it.
+    pub fn forget(&self, granule: usize) {
+        self.clear(granule);
+        self.heads[granule].store(0, Relaxed);
+    }
+
     fn nodes_of(&self, granule: usize) -> impl Iterator<Item = u64> {
-        let first = self.heads[granule].load(Relaxed);
+        let first = self.first_node(granule);
         let next = |&node: &u64| Some(self.word(node, NEXT).load(Relaxed));
         core::iter::successors(Some(first), next).take_while(|&node| node != 0)
     }
@@ -109,8 +148,8 @@ impl Older {
         let place = self.stamps_of(granule).find(|word| word.load(Relaxed) == 0);
         let place = place.or_else(|| {
             let node = self.allocate()?;
-            self.word(node, NEXT).store(self.heads[granule].load(Relaxed), Relaxed);
-            self.heads[granule].store(node, Relaxed);
+            self.word(node, NEXT).store(self.first_node(granule), Relaxed);
+            self.set_first_node(granule, node);
             Some(self.word(node, 0))
         });
         match place {
@@ -122,8 +161,8 @@ impl Older {
     /// Removes all stamps of the granule.
     pub fn clear(&self, granule: usize) {
         let _held = spin::lock(&self.allocating);
-        let mut node = self.heads[granule].load(Relaxed);
-        self.heads[granule].store(0, Relaxed);
+        let mut node = self.first_node(granule);
+        self.set_first_node(granule, 0);
         while node != 0 {
             let next = self.word(node, NEXT).load(Relaxed);
             for stamp in 0..STAMPS {
@@ -169,7 +208,7 @@ fn unpack(word: u64) -> (Operation, Stamp) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::epoch::{Bytes, Epoch};
+    use crate::epoch::Epoch;
 
     fn stamp(index: usize, time: u64, bytes: u8) -> Stamp {
         Stamp::new(Epoch::new(index, time), Bytes(bytes))

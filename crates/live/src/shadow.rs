@@ -13,7 +13,7 @@
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
-use crate::epoch::{SLOTS, Stamp};
+use crate::epoch::{Bytes, SLOTS, Stamp};
 use crate::memory::Words;
 use crate::older::Older;
 use crate::spin::{self, Held};
@@ -98,6 +98,9 @@ impl Shadow {
             if write.has_older() {
                 let _held = self.lock(granule);
                 self.older.clear(granule);
+            }
+            if self.older.was_read(granule, Bytes::ALL) {
+                self.older.forget(granule);
             }
             self.write(granule).store(0, Relaxed);
         }

@@ -40,6 +40,7 @@ pub(crate) enum Op {
         kind: Operation,
         address: u64,
         bytes: u64,
+        atomic: bool,
     },
     Lock {
         lock: u64,
@@ -83,8 +84,10 @@ pub(crate) struct Shape {
     pub(crate) whole: usize,
     /// How many of 100 accesses write or update.
     pub(crate) writes: usize,
-    /// How many of 100 of those update.
+    /// How many of 100 of those update, in granules that are accessed by atomic operations only.
     pub(crate) updates: usize,
+    /// How many granules, from the first on, are accessed by atomic operations only.
+    pub(crate) atomic: usize,
     /// How many of 1000 steps split blocks, or begin a new life.
     pub(crate) rare: usize,
 }
@@ -98,7 +101,8 @@ impl Shape {
             granules: 1 + random.below(3),
             whole: random.pick(&[0, 50, 100]),
             writes: random.pick(&[10, 40, 60]),
-            updates: random.pick(&[0, 0, 30, 90]),
+            updates: random.pick(&[10, 50, 90]),
+            atomic: random.below(4),
             rare: random.pick(&[0, 20]),
         }
     }
@@ -196,9 +200,9 @@ fn by_granule(op: Op) -> impl Iterator<Item = Op> {
         _ => (0, 1),
     };
     (address / 8..end.div_ceil(8)).map(move |granule| match op {
-        Op::Access { kind, .. } => {
+        Op::Access { kind, atomic, .. } => {
             let (first, last) = (address.max(granule * 8), end.min(granule * 8 + 8));
-            Op::Access { kind, address: first, bytes: last - first }
+            Op::Access { kind, address: first, bytes: last - first, atomic }
         }
         op => op,
     })
@@ -256,19 +260,23 @@ fn access(random: &mut Random, shape: &Shape) -> Op {
     let all = 8 * shape.granules as u64;
     if random.percent(shape.whole) {
         let address = 8 * random.below(shape.granules) as u64;
-        return Op::Access { kind: kind(random, shape), address, bytes: 8 };
+        let atomic = (address / 8) < shape.atomic as u64;
+        return Op::Access { kind: kind(random, shape, atomic), address, bytes: 8, atomic };
     }
     let bytes = random.pick(&[1, 2, 4, 4, 4, 8, 16]).min(all);
-    let aligned = random.percent(80);
-    let step = if aligned { bytes } else { 1 };
+    let step = if random.percent(80) { bytes } else { 1 };
     let address = random.below(((all - bytes) / step + 1) as usize) as u64 * step;
-    Op::Access { kind: kind(random, shape), address, bytes }
+    let atomic = (address / 8) < shape.atomic as u64;
+    // Atomic operations are aligned, and not longer than a granule here.
+    let (address, bytes) =
+        if atomic { (address / bytes.min(8) * bytes.min(8), bytes.min(8)) } else { (address, bytes) };
+    Op::Access { kind: kind(random, shape, atomic), address, bytes, atomic }
 }
 
-fn kind(random: &mut Random, shape: &Shape) -> Operation {
+fn kind(random: &mut Random, shape: &Shape, atomic: bool) -> Operation {
     match () {
         () if !random.percent(shape.writes) => Operation::Read,
-        () if !random.percent(shape.updates) => Operation::Write,
+        () if !atomic || !random.percent(shape.updates) => Operation::Write,
         () => random.pick(&[Operation::Add, Operation::Add, Operation::Or]),
     }
 }

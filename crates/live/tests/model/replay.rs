@@ -61,9 +61,10 @@ pub(crate) fn verdict(execution: &Execution, config: Config) -> Option<Verdict> 
             // The block is known by its begin event.
             Op::Begin => engine.begin(thread, &Call { function: i as u64, ..Call::default() }),
             Op::End => engine.end(thread),
-            Op::Access { kind, address, bytes } => {
+            Op::Access { kind, address, bytes, atomic } => {
                 let access = Access { address, bytes, site, operation: kind };
                 match kind {
+                    Operation::Read if atomic => engine.load(thread, &access),
                     Operation::Read => engine.read(thread, &access),
                     Operation::Write => engine.write(thread, &access),
                     _ => engine.update(thread, &access),

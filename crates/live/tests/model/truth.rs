@@ -47,8 +47,7 @@ fn happens_before(events: &[Event], lock_conflicts: bool) -> Vec<u128> {
 pub(crate) fn objection(execution: &Execution, lock_conflicts: bool, shown: &Shown) -> Option<String> {
     let (block, steps) = shown;
     let events = &execution.events;
-    // A site may be that of an access in the same epoch to an earlier variable at the same address (`sites.rs`).
-    let lives = vec![vec![0; 16]; events.len()];
+    let lives = lives(events);
     let before = happens_before(events, lock_conflicts);
     let mut later: Option<usize> = None;
     for &(from, to) in steps {
@@ -57,7 +56,9 @@ pub(crate) fn objection(execution: &Execution, lock_conflicts: bool, shown: &Sho
         if from >= to || events[from].thread == events[to].thread {
             return Some(format!("{from} to {to} leads to no other thread"));
         }
-        if !ordered(events, &lives, from, to, lock_conflicts) {
+        // A site may be that of an access in the same epoch to an earlier variable at the same address (`sites.rs`).
+        let earlier_life = lives[from] != lives[to];
+        if !earlier_life && !ordered(events, &lives, from, to, lock_conflicts) {
             return Some(format!("{from} and {to} do not conflict"));
         }
         if let Some(hands_on) = later
@@ -86,20 +87,40 @@ fn lives(events: &[Event]) -> Vec<Vec<usize>> {
     all
 }
 
+fn same_life(lives: &[Vec<usize>], i: usize, j: usize, byte: u64) -> bool {
+    lives[i][byte as usize / 8] == lives[j][byte as usize / 8]
+}
+
+fn conflict(a: Operation, b: Operation) -> bool {
+    match (a, b) {
+        (Operation::Read, Operation::Read) => false,
+        (Operation::Write, _) | (_, Operation::Write) => true,
+        (a, b) => a != b,
+    }
+}
+
+/// What an access counts as: an update of a value that somebody has read is a write.
+fn kind_of(events: &[Event], lives: &[Vec<usize>], at: usize) -> Operation {
+    let Op::Access { kind, address, bytes, .. } = events[at].op else { return Operation::Unknown };
+    let is_update = !matches!(kind, Operation::Read | Operation::Write);
+    let reads = |before: usize| match events[before].op {
+        Op::Access { kind: Operation::Read, address: y, bytes: m, .. } => {
+            (address.max(y)..(address + bytes).min(y + m)).any(|byte| same_life(lives, before, at, byte))
+        }
+        _ => false,
+    };
+    if is_update && (0..at).any(reads) { Operation::Write } else { kind }
+}
+
 fn ordered(events: &[Event], lives: &[Vec<usize>], i: usize, j: usize, lock_conflicts: bool) -> bool {
     let (a, b) = (events[i], events[j]);
     if a.thread == b.thread {
         return true;
     }
     match (a.op, b.op) {
-        (Op::Access { kind: k, address: x, bytes: n }, Op::Access { kind: l, address: y, bytes: m }) => {
-            let conflict = match (k, l) {
-                (Operation::Read, Operation::Read) => false,
-                (Operation::Write, _) | (_, Operation::Write) => true,
-                (k, l) => k != l,
-            };
-            let common = |byte: &u64| lives[i][*byte as usize / 8] == lives[j][*byte as usize / 8];
-            conflict && (x.max(y)..(x + n).min(y + m)).any(|byte| common(&byte))
+        (Op::Access { address: x, bytes: n, .. }, Op::Access { address: y, bytes: m, .. }) => {
+            conflict(kind_of(events, lives, i), kind_of(events, lives, j))
+                && (x.max(y)..(x + n).min(y + m)).any(|byte| same_life(lives, i, j, byte))
         }
         (
             Op::Lock { lock: x, shared: r } | Op::Unlock { lock: x, shared: r },
