@@ -34,6 +34,7 @@ pub mod rule;
 pub mod shadow;
 pub mod sites;
 pub mod spin;
+pub mod table;
 pub mod thread;
 pub mod threads;
 pub mod witness;
