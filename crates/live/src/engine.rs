@@ -175,25 +175,75 @@ impl<F: Findings> Engine<F> {
         });
     }
 
-    /// An atomic load: a read, after which updates of the value no longer commute.
-    pub fn load(&self, thread: &Thread, access: &Access) {
-        each_granule(&self.data, access, |granule, bytes, access| {
-            self.data.older().note_read(granule, bytes);
-            self.read_granule(thread, &self.data, granule, bytes, access);
-        });
-    }
-
-    /// A write, or an atomic update that commutes with nothing. Around an atomic operation the caller holds its stripe.
+    /// A write.
     pub fn write(&self, thread: &Thread, access: &Access) {
         each_granule(&self.data, access, |granule, bytes, access| {
             self.write_granule(thread, &self.data, granule, bytes, access);
         });
     }
 
-    /// An atomic update of a kind that commutes with itself: [`Operation::commutes`].
-    pub fn update(&self, thread: &Thread, access: &Access) {
+    /// An atomic operation on up to 16 aligned bytes. It is stamped before it takes effect, and nobody else who calls this
+    /// comes between the two. `expected` says what the operation is going to be, `operate` performs it.
+    ///
+    /// All granules are ordered before one is stamped: it is one event.
+    pub fn atomic<T>(
+        &self,
+        thread: &Thread,
+        access: &Access,
+        expected: impl FnOnce() -> Operation,
+        operate: impl FnOnce() -> T,
+    ) -> T {
+        let first = self.data.granule(access.address);
+        let second = self.data.granule(access.address + access.bytes - 1);
+        let _held = (self.data.lock(first), (second != first).then(|| self.data.lock(second)));
+        let access = Access { operation: expected(), ..*access };
+        if second != first {
+            self.order_before(thread, &access);
+        }
+        each_granule(&self.data, &access, |granule, bytes, access| match access.operation {
+            Operation::Read => {
+                self.data.older().note_read(granule, bytes);
+                self.read_held(thread, &self.data, granule, bytes, access);
+            }
+            operation if operation.commutes() => self.update_held(thread, granule, bytes, access),
+            operation => {
+                if operation == Operation::Update {
+                    self.data.older().note_read(granule, bytes);
+                }
+                self.write_held(thread, &self.data, granule, bytes, access);
+            }
+        });
+        operate()
+    }
+
+    /// Whether an atomic load by the thread repeats one that is stamped. If it is asked after the load, the load saw no later
+    /// write: a writer takes the stamp away before its write takes effect.
+    #[inline(always)]
+    pub fn repeats_load(&self, thread: &Thread, access: &Access) -> bool {
+        let granule = self.data.granule(access.address);
+        let offset = access.address % GRANULE;
+        offset + access.bytes <= GRANULE
+            && load(self.data.read(slot_of(thread.index()), granule))
+                .covers_read(thread.now(), Bytes::range(offset as usize, access.bytes as usize))
+    }
+
+    /// Joins everything that an operation on several granules depends on.
+    fn order_before(&self, thread: &Thread, access: &Access) {
         each_granule(&self.data, access, |granule, bytes, access| {
-            self.update_granule(thread, granule, bytes, access);
+            loop {
+                let stamp = load(self.data.write(granule));
+                let accessor = thread.accessor();
+                let mut news = accessor.news(stamp, bytes);
+                if access.operation != Operation::Read {
+                    let reads = read_stamps(&self.data, granule, slots_to_check(stamp));
+                    news = news.or_else(|| reads.into_iter().find_map(|read| accessor.news(read, bytes)));
+                }
+                news = news.or_else(|| self.news_aside(thread, &self.data, granule, access.operation, bytes));
+                match news {
+                    Some(epoch) => self.depend(thread, epoch, access),
+                    None => return,
+                }
+            }
         });
     }
 
@@ -222,12 +272,16 @@ impl<F: Findings> Engine<F> {
     }
 
     fn read_granule(&self, thread: &Thread, shadow: &Shadow, granule: usize, bytes: Bytes, access: &Access) {
-        let (write, own) = (shadow.write(granule), shadow.read(thread.accessor().slot(), granule));
         let alone = bytes == Bytes::ALL && !self.threads.share_slots();
-        if alone && self.read_alone(thread, write, own, access) {
-            return;
+        if !alone || !self.read_alone(thread, shadow, granule, access) {
+            let _held = shadow.lock(granule);
+            self.read_held(thread, shadow, granule, bytes, access);
         }
-        let _held = shadow.lock(granule);
+    }
+
+    /// A read, with the granule's stripe held.
+    fn read_held(&self, thread: &Thread, shadow: &Shadow, granule: usize, bytes: Bytes, access: &Access) {
+        let (write, own) = (shadow.write(granule), shadow.read(slot_of(thread.index()), granule));
         loop {
             let accessor = thread.accessor();
             let stamps = (load(write), load(own));
@@ -264,7 +318,8 @@ impl<F: Findings> Engine<F> {
     /// A read of a whole granule by a thread that shares its slot with nobody needs no stripe: in a program without races,
     /// nobody else changes the words it stores. False if there are stamps kept aside, or will be.
     #[inline(always)]
-    fn read_alone(&self, thread: &Thread, write: &AtomicU64, own: &AtomicU64, access: &Access) -> bool {
+    fn read_alone(&self, thread: &Thread, shadow: &Shadow, granule: usize, access: &Access) -> bool {
+        let (write, own) = (shadow.write(granule), shadow.read(slot_of(thread.index()), granule));
         loop {
             let accessor = thread.accessor();
             let stamp = load(write);
@@ -285,10 +340,15 @@ impl<F: Findings> Engine<F> {
     }
 
     fn write_granule(&self, thread: &Thread, shadow: &Shadow, granule: usize, bytes: Bytes, access: &Access) {
-        let write = shadow.write(granule);
         // As in `read_alone`. A write of the whole granule displaces nothing.
-        let alone = bytes == Bytes::ALL && !load(write).has_older();
+        let alone = bytes == Bytes::ALL && !load(shadow.write(granule)).has_older();
         let _held = (!alone).then(|| shadow.lock(granule));
+        self.write_held(thread, shadow, granule, bytes, access);
+    }
+
+    /// A write, with the granule's stripe held unless nobody else can be there.
+    fn write_held(&self, thread: &Thread, shadow: &Shadow, granule: usize, bytes: Bytes, access: &Access) {
+        let write = shadow.write(granule);
         loop {
             let accessor = thread.accessor();
             let stamp = load(write);
@@ -348,14 +408,13 @@ impl<F: Findings> Engine<F> {
 
     /// Updates of one kind do not conflict with each other until somebody reads the value (`docs/event-model.md`): until then
     /// each thread's last one is kept aside, and from then on they are writes.
-    fn update_granule(&self, thread: &Thread, granule: usize, bytes: Bytes, access: &Access) {
+    fn update_held(&self, thread: &Thread, granule: usize, bytes: Bytes, access: &Access) {
         let shadow = &self.data;
         if self.was_read(granule, bytes) {
             let access = Access { operation: Operation::Update, ..*access };
-            return self.write_granule(thread, shadow, granule, bytes, &access);
+            return self.write_held(thread, shadow, granule, bytes, &access);
         }
         let write = shadow.write(granule);
-        let _held = shadow.lock(granule);
         loop {
             let accessor = thread.accessor();
             let news = accessor.news(load(write), bytes);
@@ -381,7 +440,6 @@ impl<F: Findings> Engine<F> {
         }
         let stamped = |stamp: Stamp| stamp.bytes().overlaps(bytes);
         let write = load(shadow.write(granule));
-        let _held = shadow.lock(granule);
         let aside = || shadow.older().all(granule).filter(|(operation, _)| *operation == Operation::Read);
         let was_read = read_stamps(shadow, granule, slots_to_check(write)).into_iter().any(stamped)
             || aside().any(|(_, stamp)| stamped(stamp));

@@ -64,10 +64,9 @@ pub(crate) fn verdict(execution: &Execution, config: Config) -> Option<Verdict> 
             Op::Access { kind, address, bytes, atomic } => {
                 let access = Access { address, bytes, site, operation: kind };
                 match kind {
-                    Operation::Read if atomic => engine.load(thread, &access),
+                    _ if atomic => engine.atomic(thread, &access, || kind, || {}),
                     Operation::Read => engine.read(thread, &access),
-                    Operation::Write => engine.write(thread, &access),
-                    _ => engine.update(thread, &access),
+                    _ => engine.write(thread, &access),
                 }
             }
             Op::Lock { lock, shared } | Op::Unlock { lock, shared } => match shared {
