@@ -87,7 +87,7 @@ pub trait Findings {
 pub struct Engine<F> {
     threads: Threads,
     data: Shadow,
-    /// Locks as variables, at their own addresses: taking or releasing one exclusively is a write, shared a read.
+    /// Locks as variables: taking or releasing one exclusively is a write, shared a read.
     locks: Option<Shadow>,
     /// Where violations go.
     pub findings: F,
@@ -96,9 +96,13 @@ pub struct Engine<F> {
 impl<F: Findings> Engine<F> {
     /// A checker; none if the address space or a limit on it is too small.
     pub fn new(config: &Config, findings: F) -> Option<Engine<F>> {
-        let shadow = || Shadow::new(config.address_bits, config.older_nodes);
-        let locks = if config.lock_conflicts { Some(shadow()?) } else { None };
-        Some(Engine { threads: Threads::new(config)?, data: shadow()?, locks, findings })
+        /// Between low programs and the others.
+        const DATA: usize = 0x1000_0000_0000;
+        const LOCKS: usize = 0x4000_0000_0000;
+        let data = Shadow::new(DATA, config.address_bits, config.older_nodes)?;
+        let locks = || Shadow::new(LOCKS, config.address_bits - LOCK_SHIFT, config.older_nodes);
+        let locks = if config.lock_conflicts { Some(locks()?) } else { None };
+        Some(Engine { threads: Threads::new(config)?, data, locks, findings })
     }
 
     /// The threads.
@@ -250,7 +254,7 @@ impl<F: Findings> Engine<F> {
     /// A lock was taken or is about to be released, exclusively.
     pub fn lock(&self, thread: &Thread, lock: u64, site: u64) {
         if let Some(locks) = &self.locks {
-            let (granule, bytes) = (locks.granule(lock), first_byte(lock));
+            let (granule, bytes) = lock_word(locks, lock);
             self.write_granule(thread, locks, granule, bytes, &lock_access(lock, site, Operation::Lock));
         }
     }
@@ -258,7 +262,7 @@ impl<F: Findings> Engine<F> {
     /// A lock was taken or is about to be released, shared with others.
     pub fn lock_shared(&self, thread: &Thread, lock: u64, site: u64) {
         if let Some(locks) = &self.locks {
-            let (granule, bytes) = (locks.granule(lock), first_byte(lock));
+            let (granule, bytes) = lock_word(locks, lock);
             self.read_granule(thread, locks, granule, bytes, &lock_access(lock, site, Operation::SharedLock));
         }
     }
@@ -267,7 +271,7 @@ impl<F: Findings> Engine<F> {
     pub fn new_life(&self, address: u64, bytes: u64) {
         self.data.clear(address, bytes);
         if let Some(locks) = &self.locks {
-            locks.clear(address, bytes);
+            locks.clear(address >> LOCK_SHIFT, bytes >> LOCK_SHIFT);
         }
     }
 
@@ -543,9 +547,12 @@ fn lock_access(lock: u64, site: u64, operation: Operation) -> Access {
     Access { address: lock, bytes: 1, site, operation }
 }
 
-/// A lock is as long as its first byte: two small ones may be in one granule.
-fn first_byte(lock: u64) -> Bytes {
-    Bytes::range((lock % GRANULE) as usize, 1)
+/// Two locks are at least so many bytes apart: one byte of their shadow stands for each.
+const LOCK_SHIFT: u32 = 2;
+
+fn lock_word(locks: &Shadow, lock: u64) -> (usize, Bytes) {
+    let byte = lock >> LOCK_SHIFT;
+    (locks.granule(byte), Bytes::range((byte % GRANULE) as usize, 1))
 }
 
 /// Divides an access into its granules.

@@ -21,8 +21,21 @@ unsafe impl Sync for Words {}
 impl Words {
     /// So many words; none if the address space or a limit on it does not allow that.
     pub fn reserve(count: usize) -> Option<Words> {
-        let first: *mut AtomicU64 = system::map(count.checked_mul(8)?)?.cast();
+        Words::reserve_near(0, count)
+    }
+
+    /// The same, at an address if that is free.
+    pub fn reserve_near(address: usize, count: usize) -> Option<Words> {
+        let first: *mut AtomicU64 = system::map(address, count.checked_mul(8)?)?.cast();
         Some(Words { first, count })
+    }
+
+    /// Words that somebody else has mapped.
+    ///
+    /// # Safety
+    /// So many words are mapped there, for reading and writing, and stay mapped until this is dropped, which unmaps them.
+    pub unsafe fn from_mapped(first: *mut AtomicU64, count: usize) -> Words {
+        Words { first, count }
     }
 
     /// Forgets what is in `count` words from `first` on: they are zero afterwards. Long ranges give their memory back.
@@ -84,7 +97,7 @@ impl<T> Place<T> {
     /// Puts the value there; none if there is no memory. Only one thread at a time may do this, and only once.
     pub fn fill(&self, value: T) -> Option<&T> {
         debug_assert!(self.get().is_none() && align_of::<T>() <= 4096);
-        let memory: *mut T = system::map(size_of::<T>())?.cast();
+        let memory: *mut T = system::map(0, size_of::<T>())?.cast();
         // SAFETY: fresh memory, large enough and aligned to pages.
         unsafe { memory.write(value) };
         self.0.store(memory, Release);
@@ -128,11 +141,11 @@ mod system {
         result
     }
 
-    pub(super) fn map(bytes: usize) -> Option<*mut u8> {
+    pub(super) fn map(address: usize, bytes: usize) -> Option<*mut u8> {
         const MMAP: usize = 9;
         const READ_WRITE: usize = 3;
         const PRIVATE_ANONYMOUS_NORESERVE: usize = 0x4022;
-        let address = call(MMAP, [0, bytes, READ_WRITE, PRIVATE_ANONYMOUS_NORESERVE, usize::MAX, 0]);
+        let address = call(MMAP, [address, bytes, READ_WRITE, PRIVATE_ANONYMOUS_NORESERVE, usize::MAX, 0]);
         (address > 0).then(|| core::ptr::with_exposed_provenance_mut(address as usize))
     }
 
@@ -157,7 +170,7 @@ mod system {
         Layout::from_size_align(bytes.max(8), 4096).ok()
     }
 
-    pub(super) fn map(bytes: usize) -> Option<*mut u8> {
+    pub(super) fn map(_address: usize, bytes: usize) -> Option<*mut u8> {
         // SAFETY: the layout is not empty.
         let memory = unsafe { alloc_zeroed(layout(bytes)?) };
         (!memory.is_null()).then_some(memory)

@@ -41,10 +41,10 @@ pub struct Older {
 }
 
 impl Older {
-    /// Room for so many granules and nodes; none if there is no memory.
-    pub fn new(granules: usize, nodes: usize) -> Option<Older> {
+    /// Room for the granules of a plane and so many nodes; none if there is no memory.
+    pub fn new(heads: Words, nodes: usize) -> Option<Older> {
         Some(Older {
-            heads: Words::reserve(granules)?,
+            heads,
             nodes: Words::reserve(nodes * NODE)?,
             allocating: AtomicU64::new(0),
             free: AtomicU64::new(0),
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_later_stamp_replaces_earlier_ones_of_its_thread_and_operation() {
-        let older = Older::new(4, 16).expect("memory");
+        let older = Older::new(Words::reserve(4).expect("memory"), 16).expect("memory");
         older.add(1, Operation::Read, stamp(1, 5, 0xff));
         older.add(1, Operation::Read, stamp(1, 6, 0x0f));
         older.add(1, Operation::Read, stamp(2, 9, 0x0f));
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn nodes_are_used_again() {
-        let older = Older::new(4, 4).expect("memory");
+        let older = Older::new(Words::reserve(4).expect("memory"), 4).expect("memory");
         for round in 0..100 {
             for thread in 1..=21 {
                 older.add(round % 4, Operation::Read, stamp(thread, 1, 0xff));
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn what_finds_no_room_is_counted() {
-        let older = Older::new(4, 2).expect("memory");
+        let older = Older::new(Words::reserve(4).expect("memory"), 2).expect("memory");
         (1..=9).for_each(|thread| older.add(0, Operation::Read, stamp(thread, 1, 0xff)));
         assert_eq!((older.all(0).count(), older.lost()), (7, 2));
     }

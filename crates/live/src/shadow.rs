@@ -4,6 +4,7 @@
 //! at the same place in each. Read-shared data has its reads in different planes, so its readers do not write to one
 //! cache line: a common word cost 51 times the uninstrumented time on a matrix multiplication, separate planes 13.
 //!
+//! The planes are where programs map nothing by themselves, so that what is mapped later stays where it would be without us.
 //! Addresses are told apart by 43 bits. Linux puts programs and their heaps at 0x555… to 0x565…, or low, and libraries
 //! and stacks from 0x7ff… down; these would meet only after 680 GB of the latter.
 //!
@@ -37,15 +38,16 @@ pub struct Shadow {
 }
 
 impl Shadow {
-    /// Planes for addresses of so many bits; none if the address space is too small.
-    pub fn new(address_bits: u32, older_nodes: usize) -> Option<Shadow> {
+    /// Planes for addresses of so many bits, one after another from an address on if that is free; none if the address space
+    /// is too small.
+    pub fn new(at: usize, address_bits: u32, older_nodes: usize) -> Option<Shadow> {
         let granules = 1usize << (address_bits - GRANULE.trailing_zeros());
-        let read_plane = || Words::reserve(granules);
+        let plane = |number: usize| Words::reserve_near(at + number * granules * 8, granules);
         Some(Shadow {
             mask: granules as u64 - 1,
-            writes: Words::reserve(granules)?,
-            reads: [read_plane()?, read_plane()?, read_plane()?, read_plane()?],
-            older: Older::new(granules, older_nodes)?,
+            writes: plane(0)?,
+            reads: [plane(1)?, plane(2)?, plane(3)?, plane(4)?],
+            older: Older::new(plane(5)?, older_nodes)?,
             stripes: Words::reserve(STRIPES * LINE)?,
         })
     }

@@ -375,6 +375,11 @@ impl Thread {
         *variable = self;
     }
 
+    /// Accesses are ignored while this is above 0.
+    pub fn ignore(&mut self, ignoring: u32) {
+        self.ignoring = ignoring;
+    }
+
     /// Keeps others from recording anything on behalf of this thread, until [`Thread::let_others`].
     #[inline]
     pub(crate) fn keep_others_out(&mut self) {

@@ -29,6 +29,9 @@ pub const RECORD_ALL: &str = "ATOMVET_RECORD_ALL";
 /// The environment variable that, if set to anything, lets locks be silent from the start: for tests.
 pub const NO_PATIENCE: &str = "ATOMVET_NO_PATIENCE";
 
+/// The environment variable that, if set to anything, lets operations on locks conflict in the checker of `crates/live`.
+pub const LIVE_CONFLICTS: &str = "ATOMVET_LIVE_LOCK_CONFLICTS";
+
 /// The first word of a ring. Changes with the layout.
 pub const MAGIC: u64 = 0x3430_676e_6972_7661;
 

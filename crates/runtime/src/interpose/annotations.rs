@@ -23,7 +23,7 @@ extern "C" fn __tsan_release(object: usize) {
 
 fn ignore(more: bool) {
     let Some(thread) = Thread::recording() else { return };
-    thread.ignoring = if more { thread.ignoring + 1 } else { thread.ignoring.saturating_sub(1) };
+    thread.ignore(if more { thread.ignoring + 1 } else { thread.ignoring.saturating_sub(1) });
 }
 
 #[unsafe(no_mangle)]

@@ -1,0 +1,66 @@
+//! Functions of libc and others that this library defines in their place, to see threads, waits and memory come and go.
+//! Each does what the real one does, by calling it.
+
+#[path = "../../../runtime/src/interpose/annotations.rs"]
+pub(crate) mod annotations;
+#[path = "../../../runtime/src/interpose/c11.rs"]
+mod c11;
+#[path = "../../../runtime/src/interpose/forward.rs"]
+mod forward;
+#[path = "../../../runtime/src/interpose/jumps.rs"]
+mod jumps;
+#[path = "../../../runtime/src/interpose/libraries.rs"]
+pub(crate) mod libraries;
+mod locks;
+#[path = "../../../runtime/src/interpose/memory.rs"]
+pub(crate) mod memory;
+#[path = "../../../runtime/src/interpose/openmp.rs"]
+mod openmp;
+#[path = "../../../runtime/src/interpose/semaphores.rs"]
+mod semaphores;
+#[path = "../../../runtime/src/interpose/strings.rs"]
+mod strings;
+pub(crate) mod threads;
+
+use atomvet_live::engine::Engine;
+use atomvet_live::table::Table;
+
+use crate::ring::Kind;
+use crate::thread::Thread;
+use crate::{planes, process};
+
+/// Tells the checker of a synchronisation. With data conflicts only waits matter: they split blocks.
+#[inline]
+pub(crate) fn synchronise(kind: Kind, object: usize, place: usize) {
+    use Kind::{Acquire, AcquireShared, Await, Barrier, Release, ReleaseExclusive, Split, Take};
+    checking(|engine, thread| {
+        let (thread, object, place) = (thread.checked(), object as u64, place as u64);
+        match kind {
+            Acquire | Release | ReleaseExclusive => engine.lock(thread, object, place),
+            AcquireShared => engine.lock_shared(thread, object, place),
+            Await | Barrier | Split | Take => engine.split(thread),
+            _ => {}
+        }
+    });
+}
+
+/// Does something with the checker and the running thread.
+#[inline]
+pub(crate) fn checking(something: impl FnOnce(&'static Engine<Table>, &mut Thread)) {
+    if !process::has_started() {
+        return;
+    }
+    let (Some(thread), Some(engine)) = (Thread::recording(), process::engine()) else { return };
+    if thread.busy == 0 {
+        thread.busy = 1;
+        something(engine, thread);
+        thread.busy = 0;
+    }
+}
+
+/// Memory begins a new life.
+pub(crate) fn new_life(address: usize, bytes: usize) {
+    if address != 0 && bytes != 0 {
+        checking(|_, _| _ = planes::forget(address, bytes));
+    }
+}

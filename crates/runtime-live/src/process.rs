@@ -1,0 +1,288 @@
+//! The process: whether it is under test, since when, and what becomes of that in a fork.
+//!
+//! Everything starts at the first hook that is reached, because hooks run before any constructor of ours may.
+
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
+
+use atomvet_live::engine::{Config, Engine};
+use atomvet_live::memory::{Place, Words};
+use atomvet_live::table::{Counter, MAGIC, Table, WORDS};
+
+use crate::interpose::{libraries, threads};
+use crate::lock::Guarded;
+use crate::ring::{DIRECTORY, LIVE_CONFLICTS};
+use crate::{blocks, real, sys, thread};
+
+static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
+const UNDECIDED: u8 = 0;
+const DECIDING: u8 = 1;
+const WATCHED: u8 = 2;
+const ALONE: u8 = 3;
+
+/// A path, zero-terminated.
+type Path = [u8; 1024];
+
+/// The run directory and the name of this process's files, without their endings.
+static PATHS: Guarded<Paths> = Guarded::new(Paths { directory: [0; 1024], name: [0; 1024] });
+
+struct Paths {
+    directory: Path,
+    name: Path,
+}
+
+unsafe extern "C" {
+    fn pthread_atfork(
+        before: Option<extern "C" fn()>,
+        in_parent: Option<extern "C" fn()>,
+        in_child: Option<extern "C" fn()>,
+    ) -> c_int;
+}
+
+/// The checker; null before the program is under test. A forked child gets another.
+static ENGINE: AtomicPtr<Engine<Table>> = AtomicPtr::new(core::ptr::null_mut());
+
+/// The checker.
+#[inline(always)]
+pub(crate) fn engine() -> Option<&'static Engine<Table>> {
+    // SAFETY: null, or what `open` has put there, which lives for ever.
+    unsafe { ENGINE.load(Ordering::Acquire).as_ref() }
+}
+
+/// Whether the program is under test. Decides that when asked for the first time.
+#[inline]
+pub(crate) fn is_recording() -> bool {
+    match STATE.load(Ordering::Acquire) {
+        WATCHED => true,
+        ALONE => false,
+        _ => decide(),
+    }
+}
+
+/// Whether it is certain already that the program is under test.
+#[inline(always)]
+pub(crate) fn has_started() -> bool {
+    STATE.load(Ordering::Acquire) == WATCHED
+}
+
+#[cold]
+#[inline(never)]
+fn decide() -> bool {
+    if STATE.compare_exchange(UNDECIDED, DECIDING, Ordering::AcqRel, Ordering::Acquire).is_err() {
+        // Another thread is at it, or this one, further up.
+        return STATE.load(Ordering::Acquire) == WATCHED;
+    }
+    let watched = start();
+    STATE.store(if watched { WATCHED } else { ALONE }, Ordering::Release);
+    watched
+}
+
+fn start() -> bool {
+    if !find_variable(DIRECTORY, &mut PATHS.lock().directory) {
+        return false;
+    }
+    real::resolve_all();
+    if !open() {
+        return false;
+    }
+    // SAFETY: the handler is safe to call at any fork.
+    unsafe { pthread_atfork(None, None, Some(after_fork)) };
+    threads::prepare();
+    libraries::notice();
+    true
+}
+
+/// Makes the checker, whose findings the command will see.
+fn open() -> bool {
+    let Some(words) = open_table() else {
+        sys::complain("no room for findings in the run directory; the program is not checked");
+        return false;
+    };
+    let lock_conflicts = find_variable(LIVE_CONFLICTS, &mut [0; 1024]);
+    let table = Table(words);
+    table.counter(Counter::Process).store(u64::from(sys::process()), Ordering::Relaxed);
+    let Some(engine) = Engine::new(&Config { lock_conflicts, ..Config::PROGRAM }, table) else {
+        sys::complain(
+            "cannot reserve address space for shadow memory; lift `ulimit -v`; the program is not checked",
+        );
+        return false;
+    };
+    let place = Place::new();
+    let Some(engine) = place.fill(engine) else { return false };
+    engine.findings.counter(Counter::Magic).store(MAGIC, Ordering::Release);
+    ENGINE.store((&raw const *engine).cast_mut(), Ordering::Release);
+    // It lives for ever.
+    core::mem::forget(place);
+    renew_maps();
+    show()
+}
+
+/// Creates the file of findings under a name that nobody looks at yet.
+fn open_table() -> Option<Words> {
+    let mut paths = PATHS.lock();
+    let process = sys::process();
+    for number in 0..10_000 {
+        let mut name = paths.directory;
+        let mut end = text_length(&name);
+        for part in [b"/" as &[u8], &decimal(process), b".", &decimal(number)] {
+            append(&mut name, &mut end, part);
+        }
+        let (hidden, visible) = (with_ending(&name, b".new"), with_ending(&name, b".live"));
+        const READ_WRITE_CREATE_EXCLUSIVE_CLOEXEC: usize = 0o2 | 0o100 | 0o200 | 0o2_000_000;
+        const ALREADY_THERE: isize = -17;
+        // The visible name is taken by an earlier program of this process, if it executed this one.
+        let taken = sys::call(sys::OPEN, [visible.as_ptr() as usize, 0o2_000_000, 0, 0, 0, 0]);
+        if taken >= 0 {
+            sys::call(sys::CLOSE, [taken as usize, 0, 0, 0, 0, 0]);
+            continue;
+        }
+        let flags = READ_WRITE_CREATE_EXCLUSIVE_CLOEXEC;
+        let file = sys::call(sys::OPEN, [hidden.as_ptr() as usize, flags, 0o600, 0, 0, 0]);
+        if file == ALREADY_THERE {
+            continue;
+        }
+        if file < 0 {
+            return None;
+        }
+        let file = file as usize;
+        let has_room = sys::call(sys::FTRUNCATE, [file, WORDS * 8, 0, 0, 0, 0]) == 0;
+        let memory = if has_room { sys::map_shared(file, WORDS * 8) } else { core::ptr::null_mut() };
+        sys::call(sys::CLOSE, [file, 0, 0, 0, 0, 0]);
+        if memory.is_null() {
+            sys::call(sys::UNLINK, [hidden.as_ptr() as usize, 0, 0, 0, 0, 0]);
+            return None;
+        }
+        paths.name = name;
+        // SAFETY: mapped for ever, zeroed, and as long as this.
+        return Some(unsafe { Words::from_mapped(memory.cast(), WORDS) });
+    }
+    None
+}
+
+/// Gives the file of findings the name that the command looks for.
+fn show() -> bool {
+    let name = PATHS.lock().name;
+    let (hidden, visible) = (with_ending(&name, b".new"), with_ending(&name, b".live"));
+    sys::call(sys::RENAME, [hidden.as_ptr() as usize, visible.as_ptr() as usize, 0, 0, 0, 0]) == 0
+}
+
+/// Copies the memory map for the command, which needs it when this process is gone, or its libraries are. Returns the number
+/// of the copy; the first is 0, and has no number in its name.
+pub(crate) fn renew_maps() -> u32 {
+    let Some(engine) = engine() else { return 0 };
+    let name = PATHS.lock().name;
+    let number = engine.findings.counter(Counter::Maps).fetch_add(1, Ordering::AcqRel) as u32;
+    let (hidden, mut visible) = (with_ending(&name, b".some"), with_ending(&name, b".maps"));
+    if number > 0 {
+        visible = with_ending(&visible, &decimal(number));
+    }
+    let from = sys::call(sys::OPEN, [c"/proc/self/maps".as_ptr() as usize, 0o2_000_000, 0, 0, 0, 0]);
+    let to =
+        sys::call(sys::OPEN, [hidden.as_ptr() as usize, 0o1 | 0o100 | 0o1000 | 0o2_000_000, 0o600, 0, 0, 0]);
+    if from >= 0 && to >= 0 {
+        let mut buffer = [0u8; 4096];
+        loop {
+            let length =
+                sys::call(sys::READ, [from as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0]);
+            if length <= 0 {
+                break;
+            }
+            sys::call(sys::WRITE, [to as usize, buffer.as_ptr() as usize, length as usize, 0, 0, 0]);
+        }
+        sys::call(sys::RENAME, [hidden.as_ptr() as usize, visible.as_ptr() as usize, 0, 0, 0, 0]);
+    }
+    for file in [from, to] {
+        if file >= 0 {
+            sys::call(sys::CLOSE, [file as usize, 0, 0, 0, 0, 0]);
+        }
+    }
+    number
+}
+
+/// A child of `fork` has one thread, and a checker of its own that knows nothing.
+extern "C" fn after_fork() {
+    if !has_started() {
+        return;
+    }
+    // What the parent's other threads held, nobody holds here.
+    PATHS.reset();
+    threads::reset_locks();
+    libraries::reset_locks();
+    thread::forget_others();
+    blocks::forget_labels();
+    ENGINE.store(core::ptr::null_mut(), Ordering::Release);
+    if !open() {
+        STATE.store(ALONE, Ordering::Release);
+    }
+}
+
+/// Looks for a variable in the environment that the process was started with; false if it is not there, or empty. The first
+/// hook may come before libc knows its environment, so the kernel is asked.
+fn find_variable(name: &str, value: &mut Path) -> bool {
+    let file = sys::call(sys::OPEN, [c"/proc/self/environ".as_ptr() as usize, 0o2_000_000, 0, 0, 0, 0]);
+    if file < 0 {
+        return false;
+    }
+    /// How much of a variable `NAME=value` was looked at.
+    enum At {
+        Name(usize),
+        Value(usize),
+        Other,
+    }
+    let mut buffer = [0u8; 4096];
+    let mut at = At::Name(0);
+    'reading: loop {
+        let length =
+            sys::call(sys::READ, [file as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0]);
+        if length <= 0 {
+            break;
+        }
+        for &byte in &buffer[..length as usize] {
+            at = match at {
+                At::Value(_) if byte == 0 => break 'reading,
+                // Names of files in it have to fit as well.
+                At::Value(length) if length < 900 => {
+                    value[length] = byte;
+                    At::Value(length + 1)
+                }
+                _ if byte == 0 => At::Name(0),
+                At::Name(length) if length == name.len() && byte == b'=' => At::Value(0),
+                At::Name(length) if name.as_bytes().get(length) == Some(&byte) => At::Name(length + 1),
+                _ => At::Other,
+            };
+        }
+    }
+    sys::call(sys::CLOSE, [file as usize, 0, 0, 0, 0, 0]);
+    matches!(at, At::Value(1..))
+}
+fn text_length(path: &Path) -> usize {
+    path.iter().position(|&byte| byte == 0).unwrap_or(path.len())
+}
+
+fn append(path: &mut Path, end: &mut usize, part: &[u8]) {
+    for &byte in part.iter().filter(|&&byte| byte != 0) {
+        path[*end] = byte;
+        *end += 1;
+    }
+}
+
+fn with_ending(name: &Path, ending: &[u8]) -> Path {
+    let mut path = *name;
+    let mut end = text_length(name);
+    append(&mut path, &mut end, ending);
+    path
+}
+
+/// The digits, behind zeros that [`append`] leaves out.
+fn decimal(number: u32) -> [u8; 10] {
+    let mut digits = [0; 10];
+    let mut rest = number;
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    digits
+}

@@ -1,0 +1,41 @@
+//! Accesses to data, from the hooks to the checker.
+
+use atomvet_live::access::{Access as Accessed, Operation};
+use atomvet_live::table::Counter;
+
+use crate::{process, stream, thread};
+
+/// What is done to data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+/// An access of up to 8 bytes that the fast path did not recognise as a repetition.
+#[inline(never)]
+pub(crate) fn uncovered(access: Access, address: usize, bytes: usize, place: usize) {
+    access_range(access, address, bytes, place);
+}
+
+/// An access of up to 8 bytes.
+pub(crate) fn access(access: Access, address: usize, bytes: usize, place: usize) {
+    access_range(access, address, bytes, place);
+}
+
+/// An access.
+pub(crate) fn access_range(access: Access, address: usize, bytes: usize, place: usize) {
+    let Some(thread) = thread::watched() else { return };
+    if thread.busy != 0 {
+        return stream::count(Counter::LostInHandlers);
+    }
+    let Some(engine) = process::engine() else { return };
+    thread.busy = 1;
+    let operation = if access == Access::Read { Operation::Read } else { Operation::Write };
+    let accessed = Accessed { address: address as u64, bytes: bytes as u64, site: place as u64, operation };
+    match access {
+        Access::Read => engine.read(thread.checked(), &accessed),
+        Access::Write => engine.write(thread.checked(), &accessed),
+    }
+    thread.busy = 0;
+}
