@@ -47,9 +47,9 @@ pub struct Config {
 }
 
 impl Config {
-    /// For a program under test: 43 address bits, 8,192 joins per thread, stamps aside for at most 4 GiB.
+    /// For a program under test: 42 address bits, 8,192 joins per thread, stamps aside for at most 4 GiB.
     pub const PROGRAM: Config = Config {
-        address_bits: 43,
+        address_bits: 42,
         threads: INDEXES - 1,
         history: 1 << 13,
         news: 1 << 15,
@@ -174,14 +174,14 @@ impl<F: Findings> Engine<F> {
 
     /// A read.
     pub fn read(&self, thread: &Thread, access: &Access) {
-        each_granule(&self.data, access, |granule, bytes, access| {
+        self.one_event(thread, access, |granule, bytes, access| {
             self.read_granule(thread, &self.data, granule, bytes, access);
         });
     }
 
     /// A write.
     pub fn write(&self, thread: &Thread, access: &Access) {
-        each_granule(&self.data, access, |granule, bytes, access| {
+        self.one_event(thread, access, |granule, bytes, access| {
             self.write_granule(thread, &self.data, granule, bytes, access);
         });
     }
@@ -189,7 +189,6 @@ impl<F: Findings> Engine<F> {
     /// An atomic operation on up to 16 aligned bytes. It is stamped before it takes effect, and nobody else who calls this
     /// comes between the two. `expected` says what the operation is going to be, `operate` performs it.
     ///
-    /// All granules are ordered before one is stamped: it is one event.
     pub fn atomic<T>(
         &self,
         thread: &Thread,
@@ -197,25 +196,19 @@ impl<F: Findings> Engine<F> {
         expected: impl FnOnce() -> Operation,
         operate: impl FnOnce() -> T,
     ) -> T {
-        let first = self.data.granule(access.address);
-        let second = self.data.granule(access.address + access.bytes - 1);
-        let _held = (self.data.lock(first), (second != first).then(|| self.data.lock(second)));
-        let access = Access { operation: expected(), ..*access };
-        if second != first {
-            self.order_before(thread, &access);
+        let _held = self.data.lock(self.data.granule(access.address));
+        let mut access = Access { operation: expected(), ..*access };
+        if matches!(access.operation, Operation::Read | Operation::Update) {
+            each_granule(&self.data, &access, |granule, bytes, _| {
+                self.data.older().note_read(granule, bytes)
+            });
+        } else if access.operation.commutes() && self.was_read(&access) {
+            access.operation = Operation::Update;
         }
-        each_granule(&self.data, &access, |granule, bytes, access| match access.operation {
-            Operation::Read => {
-                self.data.older().note_read(granule, bytes);
-                self.read_held(thread, &self.data, granule, bytes, access);
-            }
+        self.one_event(thread, &access, |granule, bytes, access| match access.operation {
+            Operation::Read => self.read_held(thread, &self.data, granule, bytes, access),
             operation if operation.commutes() => self.update_held(thread, granule, bytes, access),
-            operation => {
-                if operation == Operation::Update {
-                    self.data.older().note_read(granule, bytes);
-                }
-                self.write_held(thread, &self.data, granule, bytes, access);
-            }
+            _ => self.write_held(thread, &self.data, granule, bytes, access),
         });
         operate()
     }
@@ -224,31 +217,26 @@ impl<F: Findings> Engine<F> {
     /// write: a writer takes the stamp away before its write takes effect.
     #[inline(always)]
     pub fn repeats_load(&self, thread: &Thread, access: &Access) -> bool {
-        let granule = self.data.granule(access.address);
-        let offset = access.address % GRANULE;
-        offset + access.bytes <= GRANULE
-            && load(self.data.read(slot_of(thread.index()), granule))
-                .covers_read(thread.now(), Bytes::range(offset as usize, access.bytes as usize))
+        let (slot, now) = (slot_of(thread.index()), thread.now());
+        let mut repeats = true;
+        each_granule(&self.data, access, |granule, bytes, _| {
+            repeats &= load(self.data.read(slot, granule)).covers_read(now, bytes);
+        });
+        repeats
     }
 
-    /// Joins everything that an operation on several granules depends on.
-    fn order_before(&self, thread: &Thread, access: &Access) {
-        each_granule(&self.data, access, |granule, bytes, access| {
-            loop {
-                let stamp = load(self.data.write(granule));
-                let accessor = thread.accessor();
-                let mut news = accessor.news(stamp, bytes);
-                if access.operation != Operation::Read {
-                    let reads = read_stamps(&self.data, granule, slots_to_check(stamp));
-                    news = news.or_else(|| reads.into_iter().find_map(|read| accessor.news(read, bytes)));
-                }
-                news = news.or_else(|| self.news_aside(thread, &self.data, granule, access.operation, bytes));
-                match news {
-                    Some(epoch) => self.depend(thread, epoch, access),
-                    None => return,
-                }
+    /// Does something for each granule of an access of up to 16 bytes, which is one event: if the thread learned something at a
+    /// later granule, those before are stamped again with the new time. Longer accesses are one event per granule.
+    #[inline(always)]
+    fn one_event(&self, thread: &Thread, access: &Access, mut each: impl FnMut(usize, Bytes, &Access)) {
+        let spans = access.address % GRANULE + access.bytes > GRANULE && access.bytes <= 16;
+        loop {
+            let before = thread.now();
+            each_granule(&self.data, access, &mut each);
+            if !spans || thread.now() == before {
+                return;
             }
-        });
+        }
     }
 
     /// A lock was taken or is about to be released, exclusively.
@@ -414,10 +402,6 @@ impl<F: Findings> Engine<F> {
     /// each thread's last one is kept aside, and from then on they are writes.
     fn update_held(&self, thread: &Thread, granule: usize, bytes: Bytes, access: &Access) {
         let shadow = &self.data;
-        if self.was_read(granule, bytes) {
-            let access = Access { operation: Operation::Update, ..*access };
-            return self.write_held(thread, shadow, granule, bytes, &access);
-        }
         let write = shadow.write(granule);
         loop {
             let accessor = thread.accessor();
@@ -437,19 +421,22 @@ impl<F: Findings> Engine<F> {
 
     /// Whether the value of any of these bytes was read since they began their life: by a load, or by a plain read that
     /// is still stamped.
-    fn was_read(&self, granule: usize, bytes: Bytes) -> bool {
+    fn was_read(&self, access: &Access) -> bool {
         let shadow = &self.data;
-        if shadow.older().was_read(granule, bytes) {
-            return true;
-        }
-        let stamped = |stamp: Stamp| stamp.bytes().overlaps(bytes);
-        let write = load(shadow.write(granule));
-        let aside = || shadow.older().all(granule).filter(|(operation, _)| *operation == Operation::Read);
-        let was_read = read_stamps(shadow, granule, slots_to_check(write)).into_iter().any(stamped)
-            || aside().any(|(_, stamp)| stamped(stamp));
-        if was_read {
-            shadow.older().note_read(granule, bytes);
-        }
+        let mut was_read = false;
+        each_granule(shadow, access, |granule, bytes, _| {
+            let stamped = |stamp: Stamp| stamp.bytes().overlaps(bytes);
+            let slots = slots_to_check(load(shadow.write(granule)));
+            let aside = || shadow.older().all(granule).filter(|(operation, _)| *operation == Operation::Read);
+            if shadow.older().was_read(granule, bytes) {
+                was_read = true;
+            } else if read_stamps(shadow, granule, slots).into_iter().any(stamped)
+                || aside().any(|(_, stamp)| stamped(stamp))
+            {
+                shadow.older().note_read(granule, bytes);
+                was_read = true;
+            }
+        });
         was_read
     }
 

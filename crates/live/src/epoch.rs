@@ -5,15 +5,15 @@
 //! granule are kept aside (`older.rs`).
 //!
 //! ```text
-//! bit   63..60    59..52   51      50..39   38..0
+//! bit   63..60    59..56   55      54..43   42..0
 //!       readers   bytes    older   index    time
 //! ```
 //!
 //! Index 0 belongs to no thread, so the empty word 0 is no stamp. The time is in the low bits: a new time is an addition.
 
-/// Bits of a time. A thread that began a block every 10 ns would use them up in an hour and a half; its index is then
-/// retired (`threads.rs`).
-pub const TIME_BITS: u32 = 39;
+/// Bits of a time. A thread that began a block every 10 ns would use them up in a day; its index is then retired
+/// (`threads.rs`).
+pub const TIME_BITS: u32 = 43;
 /// Bits of a thread index.
 pub const INDEX_BITS: u32 = 12;
 /// How many thread indexes there are, including 0, which is nobody's.
@@ -25,8 +25,8 @@ const TIME: u64 = (1 << TIME_BITS) - 1;
 const EPOCH: u64 = (1 << (TIME_BITS + INDEX_BITS)) - 1;
 const OLDER: u64 = 1 << (TIME_BITS + INDEX_BITS);
 const BYTES_SHIFT: u32 = TIME_BITS + INDEX_BITS + 1;
-const BYTES: u64 = 0xff << BYTES_SHIFT;
-const READERS_SHIFT: u32 = BYTES_SHIFT + 8;
+const BYTES: u64 = 0xf << BYTES_SHIFT;
+const READERS_SHIFT: u32 = BYTES_SHIFT + 4;
 const READERS: u64 = 0xf << READERS_SHIFT;
 
 const _: () = assert!(READERS_SHIFT as usize + SLOTS == 64);
@@ -81,13 +81,13 @@ pub struct Bytes(pub u8);
 
 impl Bytes {
     /// The whole granule.
-    pub const ALL: Bytes = Bytes(0xff);
+    pub const ALL: Bytes = Bytes(0xf);
 
     /// `length` bytes from `offset` on; both within the granule.
     #[inline(always)]
     pub fn range(offset: usize, length: usize) -> Bytes {
-        debug_assert!(length >= 1 && offset + length <= 8);
-        Bytes((0xffu8 >> (8 - length)) << offset)
+        debug_assert!(length >= 1 && offset + length <= 4);
+        Bytes((0xfu8 >> (4 - length)) << offset)
     }
 
     /// Whether the two have a byte in common.
@@ -99,7 +99,7 @@ impl Bytes {
 
 impl core::fmt::Debug for Bytes {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "{:08b}", self.0)
+        write!(f, "{:04b}", self.0)
     }
 }
 
@@ -133,7 +133,7 @@ impl Stamp {
     /// The bytes it speaks for.
     #[inline(always)]
     pub fn bytes(self) -> Bytes {
-        Bytes((self.0 >> BYTES_SHIFT) as u8)
+        Bytes((self.0 >> BYTES_SHIFT) as u8 & 0xf)
     }
 
     /// Whether it speaks for no byte.
@@ -221,20 +221,20 @@ mod tests {
 
     #[test]
     fn a_stamp_keeps_its_parts_apart() {
-        let stamp = Stamp::new(Epoch::new(INDEXES - 1, TIME), Bytes(0b0101_1010)).with_readers(0b1001);
+        let stamp = Stamp::new(Epoch::new(INDEXES - 1, TIME), Bytes(0b1010)).with_readers(0b1001);
         assert_eq!((stamp.index(), stamp.epoch().time()), (INDEXES - 1, TIME));
-        assert_eq!((stamp.bytes(), stamp.readers()), (Bytes(0b0101_1010), 0b1001));
+        assert_eq!((stamp.bytes(), stamp.readers()), (Bytes(0b1010), 0b1001));
         assert!(!stamp.has_older());
         assert!(Stamp(stamp.0 | OLDER).has_older());
-        assert_eq!(stamp.without(Bytes(0b1111_0000)).bytes(), Bytes(0b0000_1010));
+        assert_eq!(stamp.without(Bytes(0b1100)).bytes(), Bytes(0b0010));
         assert_eq!(stamp.without(Bytes::ALL), Stamp::NONE);
         assert_eq!(Stamp(stamp.0 | OLDER).plain(), Stamp::new(stamp.epoch(), stamp.bytes()));
     }
 
     #[test]
     fn ranges_of_bytes_start_at_the_lowest_address() {
-        assert_eq!(Bytes::range(0, 8), Bytes::ALL);
-        assert_eq!(Bytes::range(2, 3), Bytes(0b0001_1100));
-        assert_eq!(Bytes::range(7, 1), Bytes(0b1000_0000));
+        assert_eq!(Bytes::range(0, 4), Bytes::ALL);
+        assert_eq!(Bytes::range(1, 2), Bytes(0b0110));
+        assert_eq!(Bytes::range(3, 1), Bytes(0b1000));
     }
 }

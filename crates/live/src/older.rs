@@ -217,18 +217,18 @@ mod tests {
     #[test]
     fn a_later_stamp_replaces_earlier_ones_of_its_thread_and_operation() {
         let older = Older::new(Words::reserve(4).expect("memory"), 16).expect("memory");
-        older.add(1, Operation::Read, stamp(1, 5, 0xff));
-        older.add(1, Operation::Read, stamp(1, 6, 0x0f));
-        older.add(1, Operation::Read, stamp(2, 9, 0x0f));
-        older.add(1, Operation::Add, stamp(1, 7, 0x0f));
-        older.add(1, Operation::Read, stamp(1, 6, 0x10));
+        older.add(1, Operation::Read, stamp(1, 5, 0xf));
+        older.add(1, Operation::Read, stamp(1, 6, 0x3));
+        older.add(1, Operation::Read, stamp(2, 9, 0x3));
+        older.add(1, Operation::Add, stamp(1, 7, 0x3));
+        older.add(1, Operation::Read, stamp(1, 6, 0x4));
         let mut all: Vec<_> = older.all(1).collect();
         all.sort_by_key(|(operation, stamp)| (*operation as u8, stamp.0));
         let expected = [
-            (Operation::Read, stamp(1, 5, 0xe0)),
-            (Operation::Read, stamp(2, 9, 0x0f)),
-            (Operation::Read, stamp(1, 6, 0x1f)),
-            (Operation::Add, stamp(1, 7, 0x0f)),
+            (Operation::Read, stamp(1, 5, 0x8)),
+            (Operation::Read, stamp(2, 9, 0x3)),
+            (Operation::Read, stamp(1, 6, 0x7)),
+            (Operation::Add, stamp(1, 7, 0x3)),
         ];
         let mut expected = expected.to_vec();
         expected.sort_by_key(|(operation, stamp)| (*operation as u8, stamp.0));
@@ -241,7 +241,7 @@ mod tests {
         let older = Older::new(Words::reserve(4).expect("memory"), 4).expect("memory");
         for round in 0..100 {
             for thread in 1..=21 {
-                older.add(round % 4, Operation::Read, stamp(thread, 1, 0xff));
+                older.add(round % 4, Operation::Read, stamp(thread, 1, 0xf));
             }
             assert_eq!(older.all(round % 4).count(), 21);
             assert!(!older.change(round % 4, |_, _| Stamp::NONE));
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn what_finds_no_room_is_counted() {
         let older = Older::new(Words::reserve(4).expect("memory"), 2).expect("memory");
-        (1..=9).for_each(|thread| older.add(0, Operation::Read, stamp(thread, 1, 0xff)));
+        (1..=9).for_each(|thread| older.add(0, Operation::Read, stamp(thread, 1, 0xf)));
         assert_eq!((older.all(0).count(), older.lost()), (7, 2));
     }
 }

@@ -7,9 +7,9 @@
 //! keeps them aside (`older.rs`), so that none is lost:
 //!
 //! ```text
-//! bytes   0 1 2 3 4 5 6 7
-//! write   T1 at 5 ───────      T2 writes bytes 4 to 7 at its time 9
-//!         T1 at 5 T2 at 9      the word takes T2 at 9; T1 at 5 for bytes 0 to 3 is displaced
+//! bytes   0 1 2 3
+//! write   T1 at 5 ───────      T2 writes bytes 2 and 3 at its time 9
+//!         T1 at 5 T2 at 9      the word takes T2 at 9; T1 at 5 for bytes 0 and 1 is displaced
 //! ```
 //!
 //! Why a repetition may be dropped: the stamp says that this thread did the same in the same epoch. A conflicting access

@@ -1,12 +1,12 @@
-//! Shadow memory: the words of every granule of 8 bytes.
+//! Shadow memory: the words of every granule of 4 bytes.
 //!
 //! One plane of words for the last write, one per slot for reads, one for the lists of stamps kept aside. A granule's word is
 //! at the same place in each. Read-shared data has its reads in different planes, so its readers do not write to one
 //! cache line: a common word cost 51 times the uninstrumented time on a matrix multiplication, separate planes 13.
 //!
 //! The planes are where programs map nothing by themselves, so that what is mapped later stays where it would be without us.
-//! Addresses are told apart by 43 bits. Linux puts programs and their heaps at 0x555… to 0x565…, or low, and libraries
-//! and stacks from 0x7ff… down; these would meet only after 680 GB of the latter.
+//! Addresses are told apart by 42 bits. Linux puts programs and their heaps at 0x555… to 0x565…, or low, and libraries
+//! and stacks from 0x7ff… down; these would meet only after 2 TB of the latter.
 //!
 //! A *stripe* is a lock for the granules of some addresses. It orders slow paths that may meet in a program without races:
 //! accesses to different bytes of a granule, and stamps kept aside. Accesses to whole granules need none.
@@ -20,9 +20,11 @@ use crate::older::Older;
 use crate::spin::{self, Held};
 
 /// Bytes of a granule.
-pub const GRANULE: u64 = 8;
+pub const GRANULE: u64 = 4;
 
 const STRIPES: usize = 1024;
+/// Granules in a row that have the same stripe: an atomic object of up to 16 bytes has one.
+const PER_STRIPE: usize = 16 / GRANULE as usize;
 /// Words of a cache line.
 const LINE: usize = 8;
 
@@ -79,7 +81,7 @@ impl Shadow {
     /// Locks a granule's stripe.
     #[inline(always)]
     pub fn lock(&self, granule: usize) -> Held<'_> {
-        spin::lock(&self.stripes[granule % STRIPES * LINE])
+        spin::lock(&self.stripes[granule / PER_STRIPE % STRIPES * LINE])
     }
 
     /// A new variable begins at each of these addresses: nothing is known of them.

@@ -145,7 +145,7 @@ impl Execution {
                     threads.push(Thread::default());
                 }
                 apply(&mut threads, thread, op);
-                events.extend(by_granule(op).map(|op| Event { thread, op }));
+                events.push(Event { thread, op });
             }
         }
         Execution { events }
@@ -191,21 +191,6 @@ impl Execution {
         }
         true
     }
-}
-
-/// An access that spans granules is one access to each, in the order of addresses.
-fn by_granule(op: Op) -> impl Iterator<Item = Op> {
-    let (address, end) = match op {
-        Op::Access { address, bytes, .. } => (address, address + bytes),
-        _ => (0, 1),
-    };
-    (address / 8..end.div_ceil(8)).map(move |granule| match op {
-        Op::Access { kind, atomic, .. } => {
-            let (first, last) = (address.max(granule * 8), end.min(granule * 8 + 8));
-            Op::Access { kind, address: first, bytes: last - first, atomic }
-        }
-        op => op,
-    })
 }
 
 fn matching_end(events: &[Event], thread: usize) -> Option<usize> {

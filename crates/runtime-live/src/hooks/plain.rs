@@ -12,16 +12,50 @@ use atomvet_live::rule::{fast_mask_of_read, fast_mask_of_write};
 use atomvet_live::shadow::GRANULE;
 use atomvet_live::thread::{Hot, Thread};
 
-/// The offset of a granule's word in its plane is the granule's address, in so many bits: a word is as long as a granule.
-const WORD_OF_ADDRESS: u64 = (1 << Config::PROGRAM.address_bits) - GRANULE;
-const _: () = assert!(GRANULE == 8 && offset_of!(Thread, hot) == 0);
+/// A granule's word is in its plane at twice the granule's address, in so many bits: a word is twice as long as a granule.
+const ADDRESS_MASK: u64 = (1 << Config::PROGRAM.address_bits) - GRANULE;
+const _: () = assert!(GRANULE == 4 && offset_of!(Thread, hot) == 0);
 
 /// The bits that do not depend on which bytes of the granule are accessed.
 const READ_KEY: u64 = fast_mask_of_read(Bytes(0));
 const WRITE_KEY: u64 = fast_mask_of_write(Bytes(0));
 
+/// How the words of an access are compared: its bytes are in one word, are one word, or are two words.
+macro_rules! compare {
+    (part) => {
+        concat!(
+            "xor rdx, qword ptr [rax + {now}]\n",
+            // The bytes at hand, where the stamp has them.
+            "and ecx, 3\n",
+            "mov esi, {bytes}\n",
+            "shl esi, cl\n",
+            "movabs rax, {key}\n",
+            "shl rsi, {bytes_shift}\n",
+            "or rax, rsi\n",
+            "test rdx, rax\n",
+        )
+    };
+    (whole) => {
+        concat!(
+            "xor rdx, qword ptr [rax + {now}]\n",
+            "movabs rcx, {key} + ({bytes} << {bytes_shift})\n",
+            "test rdx, rcx\n",
+        )
+    };
+    (two) => {
+        concat!(
+            "mov rax, qword ptr [rax + {now}]\n",
+            "xor rdx, rax\n",
+            "xor rax, qword ptr [rsi + 8]\n",
+            "movabs rcx, {key} + ({bytes} << {bytes_shift})\n",
+            "or rdx, rax\n",
+            "test rdx, rcx\n",
+        )
+    };
+}
+
 macro_rules! accesses {
-    ($($hook:ident $slow:literal: $size:literal in $plane:ident, $key:ident;)*) => {
+    ($($hook:ident $slow:literal: $size:literal $how:ident in $plane:ident, $key:ident;)*) => {
         $(
             #[unsafe(no_mangle)]
             #[unsafe(naked)]
@@ -29,32 +63,25 @@ macro_rules! accesses {
                 naked_asm!(
                     ".p2align 6",
                     "mov rax, qword ptr [rip + atomvet_live_thread@GOTTPOFF]",
-                    "movabs rdx, {word}",
+                    "movabs rdx, {mask}",
                     "mov rax, qword ptr fs:[rax]",
                     "and rdx, rdi",
                     "test rax, rax",
                     "jz 3f",
-                    "add rdx, qword ptr [rax + {plane}]",
-                    "mov rdx, qword ptr [rdx]",
-                    "xor rdx, qword ptr [rax + {now}]",
-                    // The bytes at hand, where the stamp has them.
+                    "mov rsi, qword ptr [rax + {plane}]",
                     "mov ecx, edi",
-                    "mov esi, {bytes}",
-                    "and ecx, 7",
-                    "shl rsi, cl",
-                    "movabs rax, {key}",
-                    "shl rsi, {bytes_shift}",
-                    "or rax, rsi",
-                    "test rdx, rax",
+                    "lea rsi, [rsi + rdx * 2]",
+                    "mov rdx, qword ptr [rsi]",
+                    compare!($how),
                     "jnz 2f",
                     "3:",
                     "ret",
                     "2:",
                     concat!("mov rsi, qword ptr [rsp]\n jmp ", $slow),
-                    word = const WORD_OF_ADDRESS,
+                    mask = const ADDRESS_MASK,
                     plane = const offset_of!(Hot, $plane),
                     now = const offset_of!(Hot, now),
-                    bytes = const (1 << $size) - 1,
+                    bytes = const if $size < 4 { (1u64 << $size) - 1 } else { Bytes::ALL.0 as u64 },
                     key = const $key,
                     bytes_shift = const Stamp::BYTES_SHIFT,
                 )
@@ -64,21 +91,21 @@ macro_rules! accesses {
 }
 
 accesses! {
-    __tsan_read1 "atomvet_read1": 1 in reads, READ_KEY;
-    __tsan_read2 "atomvet_read2": 2 in reads, READ_KEY;
-    __tsan_read4 "atomvet_read4": 4 in reads, READ_KEY;
-    __tsan_read8 "atomvet_read8": 8 in reads, READ_KEY;
-    __tsan_volatile_read1 "atomvet_read1": 1 in reads, READ_KEY;
-    __tsan_volatile_read2 "atomvet_read2": 2 in reads, READ_KEY;
-    __tsan_volatile_read4 "atomvet_read4": 4 in reads, READ_KEY;
-    __tsan_volatile_read8 "atomvet_read8": 8 in reads, READ_KEY;
-    __tsan_write1 "atomvet_write1": 1 in writes, WRITE_KEY;
-    __tsan_write2 "atomvet_write2": 2 in writes, WRITE_KEY;
-    __tsan_write4 "atomvet_write4": 4 in writes, WRITE_KEY;
-    __tsan_write8 "atomvet_write8": 8 in writes, WRITE_KEY;
-    __tsan_volatile_write1 "atomvet_write1": 1 in writes, WRITE_KEY;
-    __tsan_volatile_write2 "atomvet_write2": 2 in writes, WRITE_KEY;
-    __tsan_volatile_write4 "atomvet_write4": 4 in writes, WRITE_KEY;
-    __tsan_volatile_write8 "atomvet_write8": 8 in writes, WRITE_KEY;
-    __tsan_vptr_read "atomvet_read8": 8 in reads, READ_KEY;
+    __tsan_read1 "atomvet_read1": 1 part in reads, READ_KEY;
+    __tsan_read2 "atomvet_read2": 2 part in reads, READ_KEY;
+    __tsan_read4 "atomvet_read4": 4 whole in reads, READ_KEY;
+    __tsan_read8 "atomvet_read8": 8 two in reads, READ_KEY;
+    __tsan_volatile_read1 "atomvet_read1": 1 part in reads, READ_KEY;
+    __tsan_volatile_read2 "atomvet_read2": 2 part in reads, READ_KEY;
+    __tsan_volatile_read4 "atomvet_read4": 4 whole in reads, READ_KEY;
+    __tsan_volatile_read8 "atomvet_read8": 8 two in reads, READ_KEY;
+    __tsan_write1 "atomvet_write1": 1 part in writes, WRITE_KEY;
+    __tsan_write2 "atomvet_write2": 2 part in writes, WRITE_KEY;
+    __tsan_write4 "atomvet_write4": 4 whole in writes, WRITE_KEY;
+    __tsan_write8 "atomvet_write8": 8 two in writes, WRITE_KEY;
+    __tsan_volatile_write1 "atomvet_write1": 1 part in writes, WRITE_KEY;
+    __tsan_volatile_write2 "atomvet_write2": 2 part in writes, WRITE_KEY;
+    __tsan_volatile_write4 "atomvet_write4": 4 whole in writes, WRITE_KEY;
+    __tsan_volatile_write8 "atomvet_write8": 8 two in writes, WRITE_KEY;
+    __tsan_vptr_read "atomvet_read8": 8 two in reads, READ_KEY;
 }
