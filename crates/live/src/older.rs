@@ -92,6 +92,13 @@ impl Older {
         (self.heads[granule].load(Relaxed) >> READ_SHIFT) as u8 & bytes.0 != 0
     }
 
+    /// These bytes begin a new life, in which nobody has read them.
+    pub fn forget_reads(&self, granule: usize, bytes: Bytes) {
+        if self.was_read(granule, bytes) {
+            self.heads[granule].fetch_and(!((bytes.0 as u64) << READ_SHIFT), Relaxed);
+        }
+    }
+
     /// The granule begins a new life: nothing is known of it.
     pub fn forget(&self, granule: usize) {
         self.clear(granule);

@@ -14,7 +14,7 @@
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
-use crate::epoch::{Bytes, SLOTS, Stamp};
+use crate::epoch::{Bytes, Epoch, SLOTS, Stamp};
 use crate::memory::Words;
 use crate::older::Older;
 use crate::spin::{self, Held};
@@ -37,6 +37,12 @@ pub struct Shadow {
     older: Older,
     /// Each lock alone in its cache line.
     stripes: Words,
+}
+
+/// The slots that may have read stamps.
+fn slots(write: Stamp) -> impl Iterator<Item = usize> {
+    let slots = crate::rule::slots_to_check(write);
+    (0..SLOTS).filter(move |slot| slots >> slot & 1 == 1)
 }
 
 impl Shadow {
@@ -86,28 +92,52 @@ impl Shadow {
 
     /// A new variable begins at each of these addresses: nothing is known of them.
     pub fn clear(&self, address: u64, bytes: u64) {
-        let (first, end) = (address / GRANULE, address.saturating_add(bytes).div_ceil(GRANULE));
-        for granule in first..end {
+        let end = address.saturating_add(bytes);
+        let (first, last) = (address.div_ceil(GRANULE), end / GRANULE);
+        if first > last {
+            return self.clear_bytes(address, end);
+        }
+        self.clear_bytes(address, first * GRANULE);
+        for granule in first..last {
             let granule = (granule & self.mask) as usize;
             let write = Stamp(self.write(granule).load(Relaxed));
-            if write == Stamp::NONE {
-                // Every read stamp has a mark in the word of the last write, so there is none either.
-                continue;
+            // Every read stamp has a mark in the word of the last write, so an empty word says that there is none either.
+            if write != Stamp::NONE {
+                self.clear_granule(granule, write);
             }
-            let mut slots = crate::rule::slots_to_check(write);
-            while slots != 0 {
-                self.read(slots.trailing_zeros() as usize, granule).store(0, Relaxed);
-                slots &= slots - 1;
-            }
-            if write.has_older() {
-                let _held = self.lock(granule);
-                self.older.clear(granule);
-            }
-            if self.older.was_read(granule, Bytes::ALL) {
-                self.older.forget(granule);
-            }
-            self.write(granule).store(0, Relaxed);
         }
+        self.clear_bytes(last * GRANULE, end);
+    }
+
+    fn clear_granule(&self, granule: usize, write: Stamp) {
+        for slot in slots(write) {
+            self.read(slot, granule).store(0, Relaxed);
+        }
+        if write.has_older() || self.older.was_read(granule, Bytes::ALL) {
+            let _held = self.lock(granule);
+            self.older.forget(granule);
+        }
+        self.write(granule).store(0, Relaxed);
+    }
+
+    /// The same for some bytes of one granule, from one address to another.
+    fn clear_bytes(&self, first: u64, end: u64) {
+        if first >= end {
+            return;
+        }
+        let granule = self.granule(first);
+        let bytes = Bytes::range((first % GRANULE) as usize, (end - first) as usize);
+        let _held = self.lock(granule);
+        let write = Stamp(self.write(granule).load(Relaxed));
+        for slot in slots(write) {
+            let read = self.read(slot, granule);
+            read.store(Stamp(read.load(Relaxed)).without(bytes).0, Relaxed);
+        }
+        self.older.change(granule, |_, kept| kept.without(bytes));
+        self.older.forget_reads(granule, bytes);
+        // The flags stay: they may cost a slow path, and tell of nothing that is not there.
+        let left = Stamp(write.0 & !Stamp::new(Epoch::new(0, 0), bytes).0);
+        self.write(granule).store(left.0, Relaxed);
     }
 
     /// Frees the locks of holders that do not exist in this process: after a fork.

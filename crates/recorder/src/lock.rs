@@ -9,9 +9,14 @@ use crate::sys;
 /// A spin lock that lets others run when it takes long. Not fair, which nobody relies on.
 pub struct Spin(AtomicU32);
 
+impl Default for Spin {
+    fn default() -> Self {
+        Spin::new()
+    }
+}
+
 impl Spin {
     /// One that nobody holds.
-    #[expect(clippy::new_without_default, reason = "all of them are statics")]
     pub const fn new() -> Spin {
         Spin(AtomicU32::new(0))
     }

@@ -23,6 +23,7 @@ pub(crate) mod blocks;
 mod hooks;
 mod host;
 mod interpose;
+#[expect(dead_code, unreachable_pub, reason = "shared with the recorder until that goes")]
 #[path = "../../recorder/src/lock.rs"]
 pub(crate) mod lock;
 pub(crate) mod planes;
@@ -31,6 +32,7 @@ pub(crate) mod process;
 mod real;
 pub(crate) mod shadow;
 pub(crate) mod stream;
+#[expect(dead_code, unreachable_pub, reason = "shared with the recorder until that goes")]
 #[path = "../../recorder/src/sys.rs"]
 pub(crate) mod sys;
 pub(crate) mod thread;

@@ -58,9 +58,10 @@ pub(crate) enum Op {
     Join(usize),
     /// All open blocks start anew.
     Split,
-    /// The 8 bytes at this address are another variable from here on.
+    /// These bytes are other variables from here on.
     NewLife {
         address: u64,
+        bytes: u64,
     },
 }
 
@@ -223,7 +224,13 @@ fn propose(
         if random.percent(50) {
             Op::Split
         } else {
-            Op::NewLife { address: 8 * random.below(shape.granules) as u64 }
+            {
+                let address = random.below(8 * shape.granules) as u64;
+                Op::NewLife {
+                    address,
+                    bytes: 1 + random.below((8 * shape.granules) - address as usize) as u64,
+                }
+            }
         }
     } else {
         match random.below(100) {

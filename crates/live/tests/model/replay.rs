@@ -81,7 +81,7 @@ pub(crate) fn verdict(execution: &Execution, config: Config) -> Option<Verdict> 
             }
             Op::Join(child) => engine.join(thread, ended[&child], site),
             Op::Split => engine.split(thread),
-            Op::NewLife { address } => engine.new_life(address, 8),
+            Op::NewLife { address, bytes } => engine.new_life(address, bytes),
         }
     }
     for (number, thread) in threads {

@@ -74,13 +74,13 @@ pub(crate) fn objection(execution: &Execution, lock_conflicts: bool, shown: &Sho
         .then(|| format!("{first} to {closing} is not a way out of block {block} and back"))
 }
 
-/// Per event, the life of every granule then.
+/// Per event, the life of every byte then.
 fn lives(events: &[Event]) -> Vec<Vec<usize>> {
-    let mut lives = vec![0; 16];
+    let mut lives = vec![0; 64];
     let mut all = Vec::new();
     for event in events {
-        if let Op::NewLife { address } = event.op {
-            lives[address as usize / 8] += 1;
+        if let Op::NewLife { address, bytes } = event.op {
+            (address..address + bytes).for_each(|byte| lives[byte as usize] += 1);
         }
         all.push(lives.clone());
     }
@@ -88,7 +88,7 @@ fn lives(events: &[Event]) -> Vec<Vec<usize>> {
 }
 
 fn same_life(lives: &[Vec<usize>], i: usize, j: usize, byte: u64) -> bool {
-    lives[i][byte as usize / 8] == lives[j][byte as usize / 8]
+    lives[i][byte as usize] == lives[j][byte as usize]
 }
 
 fn conflict(a: Operation, b: Operation) -> bool {

@@ -262,8 +262,7 @@ extern "C" fn compare_exchange_value128(
     let succeeds = || compare_exchange_wide(address, 0, 0) == expected;
     let expects = || if succeeds() { Operation::Update } else { Operation::Read };
     recorded(expects, &raw const *address as usize, 16, place, || {
-        let found = compare_exchange_wide(address, expected, new);
-        found
+        compare_exchange_wide(address, expected, new)
     })
 }
 
