@@ -60,6 +60,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // These live in other people's programs, and are compiled by themselves.
     ("atomvet-recorder", &["atomvet-ring"]),
     ("atomvet-runtime", &["atomvet-recorder"]),
+    ("atomvet-runtime-live", &["atomvet-live", "atomvet-ring"]),
     ("atomvet-agent", &["atomvet-jvm", "atomvet-recorder"]),
     // Renders: flate2 only to know how large an upload is once it is compressed.
     ("atomvet-report", &["atomvet-check", "flate2", "rustc-hash", "serde", "serde_json", "unicode-width"]),
