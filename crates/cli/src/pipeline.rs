@@ -292,7 +292,11 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn open(source: &'a mut Source, reading: Reading<'a>, known: Option<Names>) -> Result<Self, Error> {
-        let progress = Progress::new(&source.given, source.length());
+        let what = match reading.until {
+            Until::End => source.given.clone(),
+            Until::Event(..) => format!("explaining {}", source.given),
+        };
+        let progress = Progress::new(&what, source.length());
         let mut input = source.open()?;
         let count = if known.is_some() { Counter::number } else { Counter::count };
         if let Some(names) = known {

@@ -300,6 +300,40 @@ fn findings_whose_file_cannot_be_written_are_shown() {
     assert!(err.contains("standard output: cannot be written: "), "{err}");
 }
 
+/// 5,000 blocks that are open from the start and violated in the end: each costs a step per event, and explaining them minutes.
+#[test]
+fn a_signal_ends_explaining_and_keeps_the_findings() {
+    let mut text = String::new();
+    for block in 0..5000 {
+        text += &format!("T{}|begin(b{block})|n.c:{block}\n", block % 8);
+    }
+    let guarded = |thread: &str, variable: &str| {
+        trace(&format!("{thread}|acq(m)|1 {thread}|w({variable})|2 {thread}|rel(m)|3"))
+    };
+    for thread in 0..8 {
+        text += &guarded(&format!("T{thread}"), "x");
+    }
+    text += &(guarded("T8", "y") + &guarded("T9", "y")).repeat(300_000);
+    for thread in 0..8 {
+        text += &guarded(&format!("T{thread}"), "x");
+    }
+    let files = Files::new(&[("open.std", &text)]);
+    let arguments = ["check", "--explain-seconds", "1000", "--format", "json", &files.at("open.std")];
+    let mut child = command(&arguments).spawn().expect("starts");
+    let mut err = BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut line = String::new();
+    err.read_line(&mut line).expect("reads");
+    assert!(line.contains("open.std: explaining 5,000 findings"), "{line}");
+    signal(&child);
+    let run = child.wait_with_output().expect("ends");
+    err.read_to_string(&mut line).expect("reads");
+    assert_eq!(run.status.code(), Some(1), "{line}");
+    assert!(line.contains("5,000 of 5,000 findings not explained: interrupted"), "{line}");
+    let report: serde_json::Value = serde_json::from_slice(&run.stdout).expect("JSON");
+    let found = report["traces"][0]["checkers"][0]["violations"].as_array().expect("an array").len();
+    assert_eq!(found, 5000);
+}
+
 /// A named pipe that nobody writes to, wherever a file is expected.
 #[test]
 fn a_signal_ends_a_command_that_waits_for_a_file() {
