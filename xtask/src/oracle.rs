@@ -10,7 +10,7 @@ use anyhow::{anyhow, ensure};
 use atomvet_check::{Config, agreement};
 use atomvet_trace::r#gen::{self, Features, Generator};
 use atomvet_trace::wellformed::{Discipline, Wellformed};
-use atomvet_trace::{Event, EventId, Format, Input, Names, Output};
+use atomvet_trace::{Conventions, Event, EventId, Format, Input, Names, Output};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -112,7 +112,7 @@ fn round_trips(events: &[Event], names: &Names) -> Result<(), String> {
 
 fn write(format: Format, events: &[Event], names: &Names) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    let mut output = Output::new(format, &mut bytes).map_err(|e| e.to_string())?;
+    let mut output = Output::new(format, &Conventions::default(), &mut bytes).map_err(|e| e.to_string())?;
     output.write(names, events).map_err(|e| e.to_string())?;
     output.finish().map_err(|e| e.to_string())?;
     Ok(bytes)

@@ -6,8 +6,9 @@ use atomvet_check::registry::{self, CHECKERS, Entry};
 
 use crate::suggest::did_you_mean;
 
-/// The names that stand for all checkers of one world.
-const GROUPS: &[(&str, Kind)] = &[("all", Kind::Observed), ("predictive", Kind::Predictive)];
+/// The names that stand for several checkers: all, or those of one world.
+const GROUPS: &[(&str, Option<Kind>)] =
+    &[("all", None), ("observed", Some(Kind::Observed)), ("predictive", Some(Kind::Predictive))];
 
 /// The checkers of these names, each once, in the order given.
 pub(crate) fn select(names: &[String]) -> anyhow::Result<Vec<&'static Entry>> {
@@ -18,7 +19,7 @@ pub(crate) fn select(names: &[String]) -> anyhow::Result<Vec<&'static Entry>> {
     for name in names.iter().map(|name| name.trim()) {
         let group = GROUPS.iter().find(|(group, _)| *group == name);
         let found: Vec<&'static Entry> = if let Some(&(_, kind)) = group {
-            registry::of_kind(kind).collect()
+            CHECKERS.iter().filter(|entry| kind.is_none_or(|kind| entry.info.kind == kind)).collect()
         } else if let Some(entry) = registry::find(name) {
             vec![entry]
         } else {

@@ -21,6 +21,7 @@ use crate::aside::Rules;
 use crate::budget::Explaining;
 use crate::check::{Understanding, judge};
 use crate::configuration::{Configuration, Given};
+use crate::conventions::InForce;
 use crate::examine::{Instances, Options, Serial, Verify, Wanted, examine};
 use crate::grid::plural;
 use crate::output::Output;
@@ -101,7 +102,7 @@ pub(crate) struct Args {
     /// Traces, or reports that `--format json` has written; - is a trace on standard input
     #[arg(required = true, value_name = "TRACE|FINDINGS")]
     inputs: Vec<PathBuf>,
-    /// Algorithms, by name and with commas between, or all (see `atomvet list`) [default: regiontrack]
+    /// Algorithms, by name and with commas between, or all, observed or predictive (see `atomvet list`) [default: regiontrack]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "What is checked")]
     algo: Vec<String>,
     /// Also list what is predicted, as `check --predict` does
@@ -173,7 +174,7 @@ fn checked(
     let spec = configuration.spec.as_ref();
     let options = Options {
         algorithms,
-        config: args.understanding.conventions.config(configuration, Default::default()),
+        in_force: InForce::papers(),
         discipline: args.understanding.discipline(),
         spec,
         instances: Instances::Folded,
@@ -185,7 +186,8 @@ fn checked(
         aside: Rules { known: Some(&configuration.known), idioms: &configuration.idioms },
     };
     let (entries, status) = traces::each(&paths, Again::Yes, |source| {
-        let examined = examine(source, &options)?;
+        let in_force = args.understanding.in_force(source, configuration)?;
+        let examined = examine(source, &Options { in_force, ..options.clone() })?;
         Ok((json::trace(&examined, spec), judge(&examined, spec)))
     });
     Ok((entries, status))

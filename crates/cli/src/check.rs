@@ -5,78 +5,42 @@ use std::path::{Path, PathBuf};
 use atomvet_check::Config;
 use atomvet_report::Format;
 use atomvet_report::model::{self, Report};
+use atomvet_trace::Error;
 use atomvet_trace::wellformed::Discipline;
 
 use crate::aside::{Count, Rules};
 use crate::budget::{self, Explaining};
 use crate::configuration::{Configuration, Given, Since};
+use crate::conventions::{self, InForce};
 use crate::examine::{Examined, Instances, Options, Serial, Verify, Wanted, examine};
 use crate::grid::grouped;
 use crate::pipeline::{Partial, Pass};
-use crate::predicted::{self, Predicting};
+use crate::predicted::{self, Foreseen, Predicting};
 use crate::report::{Destination, Renderings, Voice, formats};
 use crate::spec::Spec;
-use crate::spool::{Again, called};
+use crate::spool::{Again, Source, called};
 use crate::status::Status;
 use crate::{algorithms, json, say, traces};
 
-/// How traces are understood, whatever is done with them.
+/// How the events of traces are read and understood.
 #[derive(clap::Args, Debug, Clone, Copy)]
 pub(crate) struct Understanding {
-    /// Repair broken lock, fork, join, begin and end discipline instead of refusing the trace;
-    /// every output counts the repairs
-    #[arg(long, help_heading = "How events are understood")]
+    /// Repair broken lock, fork, join, begin and end discipline instead of refusing the trace, and take a cut-off trace
+    /// as far as it is whole; every output says so
+    #[arg(long, help_heading = "Event semantics")]
     pub(crate) lenient: bool,
     #[command(flatten)]
-    pub(crate) conventions: Conventions,
-}
-
-/// What waits and atomic updates mean. Of two contrary options the last one wins.
-#[derive(clap::Args, Debug, Clone, Copy)]
-pub(crate) struct Conventions {
-    /// A wait (condition, join, barrier, semaphore) inside a block splits it: the pieces are judged [default of `run`]
-    #[arg(long, overrides_with = "strict_waits", help_heading = "How events are understood")]
-    split_at_waits: bool,
-    /// Judge a block that waits as a whole [default, but for `run`]
-    #[arg(long, overrides_with = "split_at_waits", help_heading = "How events are understood")]
-    strict_waits: bool,
-    /// Two atomic updates of one kind (add, or, and, xor, min, max) do not conflict [default of `run`]
-    #[arg(long, overrides_with = "strict_atomics", help_heading = "How events are understood")]
-    commuting_updates: bool,
-    /// Let atomic updates of one kind conflict with each other [default, but for `run`]
-    #[arg(long, overrides_with = "commuting_updates", help_heading = "How events are understood")]
-    strict_atomics: bool,
-}
-
-impl Conventions {
-    /// For the checkers: as the command line says, else as the configuration does, else as `unsaid`.
-    pub(crate) fn config(self, configuration: &Configuration, unsaid: Config) -> Config {
-        let either = |yes: bool, no: bool, strict: Option<bool>, unsaid: bool| match (yes, no) {
-            (true, _) => true,
-            (_, true) => false,
-            _ => strict.map_or(unsaid, |strict| !strict),
-        };
-        Config {
-            split_at_waits: either(
-                self.split_at_waits,
-                self.strict_waits,
-                configuration.strict_waits,
-                unsaid.split_at_waits,
-            ),
-            commuting_updates: either(
-                self.commuting_updates,
-                self.strict_atomics,
-                configuration.strict_atomics,
-                unsaid.commuting_updates,
-            ),
-        }
-    }
+    pub(crate) conventions: conventions::Asked,
 }
 
 impl Understanding {
-    /// For the checkers, without a configuration.
-    pub(crate) fn config(self) -> Config {
-        self.conventions.config(&Configuration::default(), Config::default())
+    /// The conventions under which a trace is judged: where nobody says otherwise, those of the papers.
+    pub(crate) fn in_force(
+        self,
+        source: &mut Source,
+        configuration: &Configuration,
+    ) -> Result<InForce, Error> {
+        Ok(self.conventions.in_force(source.conventions()?, configuration, Config::default()))
     }
 
     /// For the reader.
@@ -91,7 +55,7 @@ pub(crate) struct Args {
     /// Traces, text or binary, plain or compressed; - is standard input
     #[arg(required = true, value_name = "TRACE")]
     traces: Vec<PathBuf>,
-    /// Algorithms, by name and with commas between, or all (see `atomvet list`) [default:
+    /// Algorithms, by name and with commas between, or all, observed or predictive (see `atomvet list`) [default:
     /// regiontrack]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "What is checked")]
     algo: Vec<String>,
@@ -148,7 +112,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let spec = configuration.spec.as_ref();
     let options = Options {
         algorithms,
-        config: args.understanding.conventions.config(&configuration, Config::default()),
+        in_force: InForce::papers(),
         discipline: args.understanding.discipline(),
         spec,
         instances: if args.all_instances { Instances::All } else { Instances::Folded },
@@ -161,7 +125,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     };
     let mut count = Count::default();
     let (entries, status) = traces::each(&args.traces, Again::Yes, |source| {
-        let examined = examine(source, &options)?;
+        let in_force = args.understanding.in_force(source, &configuration)?;
+        let examined = examine(source, &Options { in_force, ..options.clone() })?;
         count.add(&examined);
         Ok((json::trace(&examined, spec), judge(&examined, spec)))
     });
@@ -200,8 +165,15 @@ pub(crate) fn judge(examined: &Examined, spec: Option<&Spec>) -> Status {
         return Status::BadInput;
     }
     let coverage = coverage_status(&examined.trace, &examined.pass);
-    let unfinished = examined.verdicts.iter().filter(|verdict| !verdict.foreseen.complete);
-    let unfinished: Vec<&str> = unfinished.map(|verdict| verdict.info.name).collect();
+    let of = |is_it: &dyn Fn(&Foreseen) -> bool| -> Vec<&str> {
+        let those = examined.verdicts.iter().filter(|verdict| is_it(&verdict.foreseen));
+        those.map(|verdict| verdict.info.name).collect()
+    };
+    if let Some(why) = examined.verdicts.iter().find_map(|verdict| verdict.foreseen.not_judged) {
+        let names = of(&|foreseen| foreseen.not_judged.is_some()).join(", ");
+        say::note(format!("{}: not judged by {names}: {why}", called(&examined.trace)));
+    }
+    let unfinished = of(&|foreseen| !foreseen.complete && foreseen.not_judged.is_none());
     if !unfinished.is_empty() {
         say::note(format!(
             "{}: not everything was judged by {}: a bound was hit or the budget was spent (--budget raises it), or \
@@ -212,8 +184,10 @@ pub(crate) fn judge(examined: &Examined, spec: Option<&Spec>) -> Status {
     }
     match coverage {
         _ if examined.violated() => Status::Violations,
-        // What was not looked at is not clean.
-        Status::Clean if !unfinished.is_empty() => Status::BadInput,
+        // What was not judged is not clean.
+        Status::Clean if examined.verdicts.iter().any(|verdict| !verdict.foreseen.complete) => {
+            Status::NothingObserved
+        }
         coverage => coverage,
     }
 }
@@ -224,12 +198,16 @@ pub(crate) fn coverage_status(trace: &str, pass: &Pass) -> Status {
     if let Some(partial) = &pass.partial {
         let judged = match partial {
             Partial::Interrupted => format!("; only the first {} events are judged", pass.tally.events),
-            Partial::Unexplained(_) | Partial::CutOff(_) => String::new(),
+            Partial::CutOff(_) => "; what comes after that is not judged".to_owned(),
+            Partial::Unexplained(_) => String::new(),
         };
         say::note(format!("{trace}: partial: {}{judged}", partial.reason()));
         // Lenient reading asked for as much of a cut-off input as there is; an interruption did not.
         if !matches!(partial, Partial::CutOff(_)) {
             return Status::BadInput;
+        }
+        if pass.tally.nothing_observed().is_none() {
+            return Status::NothingObserved;
         }
     }
     match pass.tally.nothing_observed() {

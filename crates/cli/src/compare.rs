@@ -1,21 +1,26 @@
-//! `atomvet compare`: every algorithm on the same trace, in one pass, judged by the exact one.
+//! `atomvet compare`: algorithms on the same trace, in one pass, beside the exact one.
 //!
-//! Blocks are compared by instance. Algorithms that know outermost blocks only are held to those:
+//! What was observed is compared by instance of a block. Algorithms that know outermost blocks only are held to those:
 //! they miss a violated outermost block that they do not blame, and are wrong about a block that
 //! they blame and that is not violated.
+//!
+//! What is predicted is compared by name, since it is about other executions of the blocks: an algorithm misses a block
+//! that was violated before everybody's eyes and that it does not predict to be.
 
-use std::collections::HashSet;
-use std::path::PathBuf;
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
 
-use atomvet_check::registry;
+use atomvet_check::registry::CHECKERS;
 use atomvet_check::{Blame, Kind};
 use atomvet_report::model;
-use atomvet_trace::EventId;
+use atomvet_trace::{EventId, Names};
 use serde::Serialize;
 
 use crate::aside::Rules;
 use crate::budget::Explaining;
 use crate::check::{Understanding, judge};
+use crate::configuration::Given;
+use crate::conventions::InForce;
 use crate::examine::{Examined, Instances, Options, Serial, Verdict, Verify, Wanted, examine};
 use crate::grid::{Align, bytes, grid, grouped, plural, seconds};
 use crate::output::Output;
@@ -23,7 +28,7 @@ use crate::predicted::Predicting;
 use crate::spool::{Again, called};
 use crate::status::Status;
 use crate::visible::visible;
-use crate::{Format, json, traces};
+use crate::{Format, algorithms, json, traces};
 
 /// Options of `compare`.
 #[derive(clap::Args, Debug)]
@@ -31,6 +36,18 @@ pub(crate) struct Args {
     /// Traces, text or binary, plain or compressed; - is standard input
     #[arg(required = true, value_name = "TRACE")]
     traces: Vec<PathBuf>,
+    /// Algorithms, by name and with commas between, or observed, predictive or all (see `atomvet list`) [default: all].
+    /// The exact one, regiontrack, is always among them
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "What is checked")]
+    algo: Vec<String>,
+    /// Add commit-node, if --algo names no predictive algorithm
+    #[arg(long, help_heading = "Prediction")]
+    predict: bool,
+    /// Steps that each predictive algorithm may take, in millions
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=1_000_000), help_heading = "Prediction")]
+    budget: u64,
+    #[command(flatten)]
+    given: Given,
     #[command(flatten)]
     understanding: Understanding,
     /// For people or for programs
@@ -46,8 +63,12 @@ struct TraceEntry {
     trace: String,
     #[serde(flatten)]
     coverage: model::Coverage,
+    conventions: model::Conventions,
     exact: &'static str,
+    /// Those that judge what was observed.
     algorithms: Vec<Row>,
+    /// Those that predict.
+    predictive: Vec<Predicted>,
 }
 
 #[derive(Serialize)]
@@ -65,25 +86,58 @@ struct Row {
     peak_bytes: u64,
 }
 
+#[derive(Serialize)]
+struct Predicted {
+    name: &'static str,
+    complete: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_judged: Option<&'static str>,
+    /// Predicted violations. Null, like the next two, for an algorithm that judges no blocks, and if nothing was judged.
+    violations: Option<u64>,
+    /// How many different blocks they are about.
+    blocks: Option<u64>,
+    /// Blocks that were seen violated and are not among these.
+    missed: Option<u64>,
+    races: u64,
+    deadlocks: u64,
+    stats: model::Figures,
+    seconds: f64,
+    peak_bytes: u64,
+}
+
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
-    let output = Output::create(args.output.as_deref(), &args.traces)?;
+    let configuration = args.given.read(None)?;
+    let inputs: Vec<&Path> = args.traces.iter().chain(&configuration.files).map(PathBuf::as_path).collect();
+    let output = Output::create(args.output.as_deref(), &inputs)?;
+    let everything = ["all".to_owned()];
+    let mut algorithms = algorithms::select(if args.algo.is_empty() { &everything } else { &args.algo })?;
+    // The registry has the exact algorithm, which is the default, first.
+    let exact = &CHECKERS[0];
+    algorithms.retain(|entry| entry.info.name != exact.info.name);
+    algorithms.insert(0, exact);
+    if args.predict {
+        algorithms::add_predictive(&mut algorithms);
+    }
+    let spec = configuration.spec.as_ref();
     let options = Options {
-        algorithms: registry::of_kind(Kind::Observed).collect(),
-        config: args.understanding.config(),
+        algorithms,
+        in_force: InForce::papers(),
         discipline: args.understanding.discipline(),
-        spec: None,
+        spec,
         instances: Instances::All,
         witnesses: Wanted::None,
+        explaining: Explaining::AsUsual,
         verify: Verify::No,
         serial_order: Serial::No,
-        predicting: Predicting::default(),
-        explaining: Explaining::AsUsual,
-        aside: Rules::default(),
+        predicting: Predicting { steps: args.budget * 1_000_000, schedules: None },
+        aside: Rules { known: Some(&configuration.known), idioms: &configuration.idioms },
     };
-    let (entries, status) = traces::each(&args.traces, Again::No, |source| {
-        let examined = examine(source, &options)?;
-        Ok((entry(&examined), judge(&examined, None)))
+    let again = if configuration.idioms.is_empty() { Again::No } else { Again::Yes };
+    let (entries, status) = traces::each(&args.traces, again, |source| {
+        let in_force = args.understanding.in_force(source, &configuration)?;
+        let examined = examine(source, &Options { in_force, ..options.clone() })?;
+        Ok((entry(&examined), judge(&examined, spec)))
     });
     let report = match args.format {
         Format::Text => traces::texts(&entries, table),
@@ -98,14 +152,49 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
 }
 
 fn entry(examined: &Examined) -> TraceEntry {
-    // The registry has the exact algorithm, which is the default, first.
     let exact = &examined.verdicts[0];
-    let rows = examined.verdicts.iter().map(|verdict| row(verdict, exact)).collect();
+    let of_kind = |kind: Kind| examined.verdicts.iter().filter(move |verdict| verdict.info.kind == kind);
+    let violated = violated_names(exact, &examined.pass.names);
     TraceEntry {
         trace: examined.trace.clone(),
         coverage: json::coverage(&examined.pass),
+        conventions: examined.in_force.model(),
         exact: exact.info.name,
-        algorithms: rows,
+        algorithms: of_kind(Kind::Observed).map(|verdict| row(verdict, exact)).collect(),
+        predictive: of_kind(Kind::Predictive)
+            .map(|verdict| predicted(verdict, &violated, &examined.pass.names))
+            .collect(),
+    }
+}
+
+/// The names of the blocks that are violated according to the exact algorithm.
+fn violated_names(exact: &Verdict, names: &Names) -> BTreeSet<String> {
+    let blocks = exact.violations.iter().filter_map(|violation| violation.finding.block);
+    blocks.map(|block| names.block(block.region, block.site)).collect()
+}
+
+fn predicted(verdict: &Verdict, violated: &BTreeSet<String>, names: &Names) -> Predicted {
+    let foreseen = &verdict.foreseen;
+    let judged = foreseen.not_judged.is_none() && verdict.info.blame != Blame::None;
+    let predictions = foreseen.violations.iter().map(|foreboding| &foreboding.prediction);
+    let blocks: BTreeSet<String> = predictions
+        .clone()
+        .map(|prediction| prediction.patterns.first().map_or(prediction.transaction, |pattern| pattern.block))
+        .map(|block| names.block(block.region, block.site))
+        .collect();
+    let judged = |number: u64| judged.then_some(number);
+    Predicted {
+        name: verdict.info.name,
+        complete: foreseen.complete,
+        not_judged: foreseen.not_judged,
+        violations: judged(predictions.map(|prediction| prediction.count).sum()),
+        blocks: judged(blocks.len() as u64),
+        missed: judged(violated.difference(&blocks).count() as u64),
+        races: foreseen.races.len() as u64,
+        deadlocks: foreseen.deadlocks.len() as u64,
+        stats: verdict.stats.0.iter().copied().collect(),
+        seconds: verdict.seconds,
+        peak_bytes: verdict.peak_bytes,
     }
 }
 
@@ -155,11 +244,12 @@ fn table(entry: &TraceEntry) -> String {
         repairs => format!(", {}", plural(repairs, "repair")),
     };
     let heading = format!(
-        "{}: {}, {}, {}{repairs}{partial}\n",
+        "{}: {}, {}, {}{repairs}; {}{partial}\n",
         visible(called(&entry.trace)),
         plural(coverage.events, "event"),
         plural(coverage.threads, "thread"),
-        plural(coverage.blocks, "block")
+        plural(coverage.blocks, "block"),
+        entry.conventions.words()
     );
     let rows: Vec<Vec<String>> = (entry.algorithms.iter())
         .map(|row| {
@@ -190,5 +280,50 @@ fn table(entry: &TraceEntry) -> String {
          blocks only; - where an algorithm judges the trace and no blocks\n",
         entry.exact
     );
-    heading + &grid(2, &columns, &rows) + &note
+    heading + &grid(2, &columns, &rows) + &note + &predicted_table(entry)
+}
+
+/// What other schedules would do.
+fn predicted_table(entry: &TraceEntry) -> String {
+    if entry.predictive.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<Vec<String>> = (entry.predictive.iter())
+        .map(|row| {
+            let judged = match (row.not_judged, row.complete) {
+                (Some(_), _) => "no",
+                (None, false) => "in part",
+                (None, true) => "yes",
+            };
+            vec![
+                row.name.to_owned(),
+                judged.to_owned(),
+                or_dash(row.violations),
+                or_dash(row.blocks),
+                or_dash(row.missed),
+                grouped(row.deadlocks),
+                grouped(row.races),
+                seconds(row.seconds),
+                bytes(row.peak_bytes),
+            ]
+        })
+        .collect();
+    let columns = [
+        ("algorithm", Align::Left),
+        ("judged?", Align::Left),
+        ("predicted", Align::Right),
+        ("blocks", Align::Right),
+        ("missed", Align::Right),
+        ("deadlocks", Align::Right),
+        ("races", Align::Right),
+        ("time", Align::Right),
+        ("peak memory", Align::Right),
+    ];
+    let why = match entry.predictive.iter().find_map(|row| row.not_judged) {
+        Some(why) => format!("not judged: {why}\n"),
+        None => String::new(),
+    };
+    let note = "other schedules of the same execution: violations predicted, the blocks they are about, and the blocks\n\
+                that were seen violated and are not among these\n";
+    format!("\n{}{note}{why}", grid(2, &columns, &rows))
 }

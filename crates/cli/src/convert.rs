@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let mut progress = Progress::new(&source.given, source.length());
     let mut input = source.open()?;
     let output = Output::create(Some(&args.output), std::slice::from_ref(&args.input))?;
-    let mut writer = Writer::new(format, output)?;
+    let mut writer = Writer::new(format, &input.conventions(), output)?;
     let mut discipline = args.check.then(Wellformed::default);
     let (mut block, mut checked, mut position) = (Vec::new(), Vec::new(), 0);
     loop {

@@ -16,13 +16,14 @@ use atomvet_check::idioms::Idiom;
 use atomvet_check::registry::Entry;
 use atomvet_check::verify;
 use atomvet_check::witness::{Explanation, SerialOrder};
-use atomvet_check::{Block, Config, Finding, Findings, Info, Stats};
+use atomvet_check::{Block, Finding, Findings, Info, Kind, Stats};
 use atomvet_trace::wellformed::Discipline;
 use atomvet_trace::{Error, Event, EventId, LockId, Names, Op, SiteId};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::aside::{Aside, Rules};
 use crate::budget::Explaining;
+use crate::conventions::InForce;
 use crate::meter::Meter;
 use crate::pipeline::{self, Pass, Reading, Told, Until};
 use crate::predicted::{self, Foreseen, Predicting};
@@ -32,11 +33,12 @@ use crate::spool::Source;
 use crate::{idioms, why};
 
 /// What to look for, and how.
+#[derive(Clone)]
 pub(crate) struct Options<'a> {
     /// The algorithms, in the order in which they are shown.
     pub(crate) algorithms: Vec<&'static Entry>,
     /// How events are understood.
-    pub(crate) config: Config,
+    pub(crate) in_force: InForce,
     /// What to do with broken discipline.
     pub(crate) discipline: Discipline,
     /// Which blocks count.
@@ -61,7 +63,7 @@ impl<'a> Options<'a> {
     /// How to read a trace.
     pub(crate) fn reading(&self, until: Until, objects: Told) -> Reading<'a> {
         let idiom = self.aside.idioms.contains(&Idiom::CommutingUpdates);
-        let commuting = Told::if_asked(idiom || self.config.commuting_updates);
+        let commuting = Told::if_asked(idiom || self.in_force.config.commuting_updates);
         Reading { discipline: self.discipline, spec: self.spec, until, objects, commuting }
     }
 }
@@ -112,6 +114,8 @@ pub(crate) struct Examined {
     pub(crate) verdicts: Vec<Verdict>,
     /// The events of all witnesses.
     pub(crate) scene: Scene,
+    /// The conventions under which it was judged.
+    pub(crate) in_force: InForce,
     /// How often each block was entered.
     pub(crate) entered: Entered,
     /// The serial order, if it was asked for.
@@ -233,8 +237,8 @@ pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Exam
         .collect();
     let objects = Told::to(running.iter().map(|checker| &*checker.analysis));
     let reading = options.reading(Until::End, objects);
-    let mut serial =
-        (options.serial_order == Serial::Yes).then(|| (SerialOrder::new(&options.config), Vec::new()));
+    let mut serial = (options.serial_order == Serial::Yes)
+        .then(|| (SerialOrder::new(&options.in_force.config), Vec::new()));
     let mut entered = Entered::default();
     let mut pass = pipeline::run(source, reading, |slice| {
         for checker in &mut running {
@@ -267,11 +271,18 @@ pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Exam
     }
     predicted::schedules(source, options, limit, &pass, &mut verdicts)?;
     let seconds = started.elapsed().as_secs_f64();
-    Ok(Examined { trace: source.given.clone(), pass, verdicts, scene, entered, serial_order, seconds })
+    let (trace, in_force) = (source.given.clone(), options.in_force);
+    Ok(Examined { trace, pass, in_force, verdicts, scene, entered, serial_order, seconds })
 }
+
+/// Why nothing is predicted from a trace.
+const ACCESSES_LEFT_OUT: &str =
+    "the trace leaves out accesses that its own verdict does not need; record it with --record-all";
 
 /// A checker at work.
 struct Running {
+    /// Whether what it would say holds: otherwise it is not asked.
+    asked: bool,
     analysis: Box<dyn atomvet_check::Analysis>,
     findings: Findings,
     meter: Meter,
@@ -280,18 +291,21 @@ struct Running {
 impl Running {
     fn new(account: usize, entry: &Entry, options: &Options<'_>) -> Running {
         let mut meter = Meter::new(account);
-        let analysis = meter.measure(|| (entry.new)(&options.config));
+        let analysis = meter.measure(|| (entry.new)(&options.in_force.config));
         let mut findings = match options.instances {
-            Instances::Folded if options.aside.idioms.is_empty() => Findings::folded(&options.config),
-            Instances::Folded => Findings::block_instances(&options.config),
-            Instances::All => Findings::all_instances(&options.config),
+            Instances::Folded if options.aside.idioms.is_empty() => {
+                Findings::folded(&options.in_force.config)
+            }
+            Instances::Folded => Findings::block_instances(&options.in_force.config),
+            Instances::All => Findings::all_instances(&options.in_force.config),
         };
         findings.effort = options.predicting.effort(entry.info.name);
-        Running { analysis, findings, meter }
+        let asked = entry.info.kind == Kind::Observed || options.in_force.allow_prediction();
+        Running { asked, analysis, findings, meter }
     }
 
     fn take(&mut self, slice: &pipeline::Slice<'_>) {
-        let Running { analysis, findings, meter } = self;
+        let Running { asked: true, analysis, findings, meter } = self else { return };
         meter.measure(|| {
             if !slice.objects.is_empty() {
                 analysis.objects(slice.first_variable, slice.objects);
@@ -301,7 +315,7 @@ impl Running {
     }
 
     fn finish(self, options: &Options<'_>, names: &Names) -> Verdict {
-        let Running { analysis, mut findings, mut meter } = self;
+        let Running { asked, analysis, mut findings, mut meter } = self;
         let info = analysis.info();
         let stats = meter.measure(|| analysis.finish(&mut findings));
         let mut violations: Vec<Violation> = Vec::new();
@@ -328,7 +342,11 @@ impl Running {
         }
         let folded = options.instances == Instances::Folded;
         let first_cycle = findings.first_cycle;
-        let foreseen = Foreseen::new(findings, &stats, folded, names);
+        let foreseen = if asked {
+            Foreseen::new(findings, &stats, folded, names)
+        } else {
+            Foreseen::not_judged(ACCESSES_LEFT_OUT)
+        };
         let (seconds, peak_bytes) = (meter.seconds(), meter.peak_bytes());
         let set_aside = Vec::new();
         Verdict { info, first_cycle, violations, set_aside, foreseen, stats, seconds, peak_bytes }
@@ -369,7 +387,7 @@ pub(crate) fn word(op: Op) -> &'static str {
 fn finish_serial(order: SerialOrder, events: &[Event], options: &Options<'_>) -> SerialResult {
     let order = order.finish();
     let judgement = match (&order, options.verify) {
-        (Some(order), Verify::Yes) => Some(verify::serial_order(&options.config, events, order)),
+        (Some(order), Verify::Yes) => Some(verify::serial_order(&options.in_force.config, events, order)),
         _ => None,
     };
     let order = order.map(|order| {

@@ -276,7 +276,7 @@ fn next(status: Status) -> &'static str {
         Status::BadInput => "The message on standard error names the place and what to do.",
         Status::NothingObserved => {
             "A check of nothing is not green. Was the program built with `atomvet cc` or -fsanitize=thread? Does the trace have \
-             begin and end? Did the test start a second thread? `atomvet stats TRACE` shows what there is."
+             begin and end? Did the test start a second thread? `atomvet stats TRACE` shows what there is. Where not everything was judged, the message on standard error says what to do."
         }
     }
 }

@@ -4,8 +4,8 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
-use atomvet_trace::Format;
 use atomvet_trace::r#gen::{Config, Features, Generator, Kind, Start, Violation};
+use atomvet_trace::{Conventions, Format};
 use clap::ValueEnum;
 
 use crate::convert::TraceFormat;
@@ -151,7 +151,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     }
     let mut generator = Generator::new(&config)
         .map_err(|problem| anyhow!("such a trace cannot be made: {problem}; see `atomvet gen --help`"))?;
-    let mut writer = Writer::new(format, Output::create(Some(&args.output), &[] as &[&Path])?)?;
+    let mut writer =
+        Writer::new(format, &Conventions::default(), Output::create(Some(&args.output), &[] as &[&Path])?)?;
     let mut block = Vec::new();
     while generator.next_block(&mut block) {
         if writer.write(generator.names(), &block)?.is_break() {

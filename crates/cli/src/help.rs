@@ -45,7 +45,7 @@ Examples:
   atomvet refine a.std b.std -o spec.toml && atomvet check --spec spec.toml c.std
 
 Exit status: 0 clean; 1 violations; 2 wrong use or bad input; 3 nothing was observed
-(no events, no block, or one thread only). `atomvet explain` says what the words mean,
+(no events, no block, or one thread only), or not everything was judged. `atomvet explain` says what the words mean,
 `atomvet COMMAND --help` has the options and more examples.";
 
 /// Behind the options of run.
@@ -54,7 +54,7 @@ Examples:
   gcc -g -fsanitize=thread bank.c -o bank && atomvet run -- ./bank
   make CC=\"atomvet cc\" CXX=\"atomvet c++\" && atomvet run -- ./test_suite
   atomvet run --refine spec.toml -- ./test_suite && atomvet run --spec spec.toml -- ./test_suite
-  atomvet run --record run.atv -- ./prog && atomvet check --split-at-waits --commuting-updates run.atv
+  atomvet run --record run.atv -- ./prog && atomvet check run.atv
 
 Every function of your own code should be atomic, but for main and what threads are started with, unless
 a specification or annotations (atomvet.h) say otherwise. The report goes to standard error: standard output is the
@@ -87,10 +87,12 @@ Ctrl-C, `kill` and `timeout` report what was found so far, marked partial, withi
 
 /// Behind the options of compare.
 pub(crate) const COMPARE: &str = "\
-Example:
-  atomvet compare --format json trace.atv
+Examples:
+  atomvet compare trace.std
+  atomvet compare --algo observed --format json trace.atv
 
-Missed and wrong count blocks by instance, against the exact algorithm.";
+Missed and wrong count blocks by instance, against the exact algorithm; of those that predict, missed counts
+blocks that were seen violated and that they do not predict to be.";
 
 /// Behind the options of report.
 pub(crate) const REPORT: &str = "\

@@ -135,7 +135,7 @@ struct Again {
 
 impl Again {
     fn new(accesses: &Accesses, options: &Options<'_>, verdicts: &[Verdict]) -> Again {
-        let config = accesses.config(&options.config);
+        let config = accesses.config(&options.in_force.config);
         // The registry has the exact algorithm first.
         let exact = ((CHECKERS[0].new)(&config), Findings::all_instances(&config));
         let predictive =

@@ -15,6 +15,7 @@ mod check;
 mod compare;
 mod completions;
 mod configuration;
+mod conventions;
 mod convert;
 mod demo;
 mod examine;
@@ -89,7 +90,7 @@ enum Command {
     /// Check traces: which blocks are not atomic, and why
     #[command(after_help = help::CHECK)]
     Check(check::Args),
-    /// Run every algorithm on a trace and compare what they say and cost
+    /// Run all algorithms, or some, on a trace and compare what they say and cost
     #[command(after_help = help::COMPARE)]
     Compare(compare::Args),
     /// Render findings that were kept as JSON: HTML, SARIF, JUnit, Graphviz, Perfetto

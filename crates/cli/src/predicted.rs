@@ -82,6 +82,8 @@ pub(crate) struct Foreseen {
     pub(crate) deadlocks: Vec<(Deadlock, u64)>,
     /// Whether everything was judged.
     pub(crate) complete: bool,
+    /// Why nothing was judged.
+    pub(crate) not_judged: Option<&'static str>,
     /// What was found and does not count.
     pub(crate) aside: ForeseenAside,
 }
@@ -176,6 +178,11 @@ impl Foreseen {
             }
         }
         foreseen
+    }
+
+    /// Nothing, because nothing could be relied upon.
+    pub(crate) fn not_judged(why: &'static str) -> Foreseen {
+        Foreseen { not_judged: Some(why), ..Foreseen::default() }
     }
 
     /// Sets aside what is benign and owes that to an access that an idiom names.
@@ -298,7 +305,8 @@ pub(crate) fn schedules(
         say_stopped(&source.given);
         return Ok(());
     }
-    let stage = Stage { options, events: &events, recorded: Recorded::new(&options.config, &events), pass };
+    let stage =
+        Stage { options, events: &events, recorded: Recorded::new(&options.in_force.config, &events), pass };
     let mut work = Work::new("schedules");
     for verdict in verdicts.iter_mut() {
         let of = verdict.foreseen.violations.len().min(shown) as u64;
@@ -349,7 +357,8 @@ impl Stage<'_> {
                 Outcome::None => {}
                 Outcome::OutOfBudget => foreboding.search = Search::OutOfBudget,
                 Outcome::Found(schedule) => {
-                    let judgement = schedule::verify(&self.options.config, self.events, &schedule, &goal);
+                    let judgement =
+                        schedule::verify(&self.options.in_force.config, self.events, &schedule, &goal);
                     if judgement.is_ok() {
                         prediction.strength = Strength::Scheduled;
                         prediction.patterns.swap(0, i);
@@ -372,7 +381,7 @@ impl Stage<'_> {
         let directory = self.options.predicting.schedules.as_ref()?;
         let path = directory.join(format!("{fingerprint:016x}.std"));
         let written = Output::create(Some(&path), &[] as &[PathBuf])
-            .and_then(|output| Writer::new(Format::Text, output))
+            .and_then(|output| Writer::new(Format::Text, &self.options.in_force.to_record(), output))
             .and_then(|mut writer| {
                 let _ = writer.write(&self.pass.names, &self.recorded.trace(schedule, goal))?;
                 writer.finish()

@@ -15,6 +15,7 @@ use atomvet_trace::{Error, Event, Names, Op, RegionId, SiteId};
 
 use crate::check::{Understanding, coverage_status};
 use crate::configuration::Where;
+use crate::conventions::InForce;
 use crate::grid::plural;
 use crate::output::Output;
 use crate::pipeline::{self, Pass, Reading, Told};
@@ -45,12 +46,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let configuration = args.place.read()?;
     let inputs: Vec<&PathBuf> = args.traces.iter().chain(&configuration.files).collect();
     let output = Output::create(args.output.as_deref(), &inputs)?;
-    let config = args.understanding.conventions.config(&configuration, Config::default());
     let discipline = args.understanding.discipline();
     let (entries, worst) = traces::each(&args.traces, Again::No, |source| {
-        let (pass, seen) = learn(source, &config, discipline)?;
+        let in_force = args.understanding.in_force(source, &configuration)?;
+        let (pass, seen) = learn(source, &in_force.config, discipline)?;
         let status = coverage_status(&source.given, &pass);
-        Ok((Learned { from: from(&source.given, &pass), seen, status }, status))
+        let observed = pass.tally.nothing_observed().is_none();
+        Ok((Learned { from: from(&source.given, in_force, &pass), seen, observed }, status))
     });
     let mut known: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     let mut heading = vec![
@@ -63,7 +65,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
             continue;
         };
         heading.push(learned.from);
-        observed |= learned.status != Status::NothingObserved;
+        observed |= learned.observed;
         for seen in learned.seen {
             let (entered, violated) = known.entry(seen.name).or_default();
             *entered += seen.entered;
@@ -82,12 +84,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
 struct Learned {
     from: String,
     seen: Vec<Seen>,
-    status: Status,
+    observed: bool,
 }
 
 /// A line on a trace that was read, with what is not as it should be.
-fn from(given: &str, pass: &Pass) -> String {
-    let mut line = format!("  {}", called(given));
+fn from(given: &str, in_force: InForce, pass: &Pass) -> String {
+    let mut line = format!("  {} ({})", called(given), in_force.model().words());
     if pass.repairs.total > 0 {
         line += &format!(" ({})", plural(pass.repairs.total, "repair"));
     }

@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use atomvet_trace::wellformed::{Broken, Figures};
-use atomvet_trace::{Error, ErrorKind, Event, Format, Input, Names, Place};
+use atomvet_trace::{Conventions, Error, ErrorKind, Event, Format, Input, Names, Place};
 
 use crate::interrupt;
 use crate::run::copy::Readable;
@@ -35,6 +35,8 @@ pub(crate) struct Source {
     pub(crate) given: String,
     kind: Kind,
     again: Again,
+    /// Opened already, by [`Source::conventions`].
+    opened: Option<Opened>,
 }
 
 enum Kind {
@@ -88,6 +90,14 @@ impl Opened {
     pub(crate) fn know(&mut self, names: Names) {
         if let Opened::Stored(input) = self {
             input.know(names);
+        }
+    }
+
+    /// See [`Input::conventions`].
+    pub(crate) fn conventions(&mut self) -> Conventions {
+        match self {
+            Opened::Stored(input) => input.conventions(),
+            Opened::Running(_) => Conventions::default(),
         }
     }
 
@@ -173,16 +183,30 @@ impl Source {
             }
             if metadata.is_file() { Kind::File(path.to_owned()) } else { Kind::Pipe(Some(path.to_owned())) }
         };
-        Ok(Source { given, kind, again })
+        Ok(Source { given, kind, again, opened: None })
     }
 
     /// A program that runs and, as soon as its events are read, their copy in a file.
     pub(crate) fn running(name: &str, live: Box<dyn Live>, copy: Readable) -> Source {
-        Source { given: name.to_owned(), kind: Kind::Running(live, copy), again: Again::Yes }
+        Source { given: name.to_owned(), kind: Kind::Running(live, copy), again: Again::Yes, opened: None }
+    }
+
+    /// What the trace says about itself, before it is opened. (Of a program that runs, its caller knows.)
+    pub(crate) fn conventions(&mut self) -> Result<Conventions, Error> {
+        if let Kind::Running(..) = self.kind {
+            return Ok(Conventions::default());
+        }
+        let mut input = self.open_stored()?;
+        let conventions = input.conventions();
+        self.opened = Some(Opened::Stored(Box::new(input)));
+        Ok(conventions)
     }
 
     /// Opens it from its start.
     pub(crate) fn open(&mut self) -> Result<Opened, Error> {
+        if let Some(opened) = self.opened.take() {
+            return Ok(opened);
+        }
         if let Kind::Running(..) = self.kind
             && let Kind::Running(live, copy) = std::mem::replace(&mut self.kind, Kind::Spent)
         {
@@ -246,6 +270,8 @@ impl Source {
     pub(crate) fn length(&self) -> Option<u64> {
         match &self.kind {
             Kind::File(path) => std::fs::metadata(path).ok().map(|m| m.len()),
+            // What is being copied may have more to come.
+            Kind::Copied(_) if self.opened.is_some() => None,
             Kind::Copied(copy) => copy.metadata().ok().map(|m| m.len()),
             Kind::Recorded(copy) => copy.file().and_then(|file| file.metadata()).ok().map(|m| m.len()),
             Kind::Pipe(_) | Kind::Spent | Kind::Running(..) => None,

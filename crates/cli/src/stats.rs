@@ -43,6 +43,8 @@ pub(crate) struct Args {
 struct TraceEntry {
     trace: String,
     input_format: &'static str,
+    /// What the trace says about itself, in the words of the formats; nothing if it does not.
+    recorded: Option<String>,
     #[serde(flatten)]
     coverage: model::Coverage,
     barriers: u64,
@@ -141,6 +143,7 @@ fn kind(op: Op) -> &'static str {
 fn profile(source: &mut Source, discipline: Discipline, top: usize) -> Result<(Pass, TraceEntry), Error> {
     let mut profile = Profile::default();
     let reading = Reading { discipline, ..Reading::default() };
+    let said = source.conventions()?;
     let pass = pipeline::run(source, reading, |slice| {
         profile.count(slice.events);
         ControlFlow::Continue(())
@@ -158,6 +161,7 @@ fn profile(source: &mut Source, discipline: Discipline, top: usize) -> Result<(P
             atomvet_trace::Format::Text => "text",
             atomvet_trace::Format::Binary => "binary",
         },
+        recorded: (!said.is_empty()).then(|| said.to_string()),
         coverage: json::coverage(&pass),
         barriers: pass.names.barriers.len() as u64,
         labels: number_of_labels,
@@ -194,6 +198,10 @@ fn text(entry: &TraceEntry) -> String {
         ("repairs", coverage.repairs),
     ];
     let mut rows = vec![vec!["format".to_owned(), entry.input_format.to_owned()]];
+    for pair in entry.recorded.iter().flat_map(|said| said.split(' ')) {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        rows.push(vec![format!("recorded with {key}"), value.to_owned()]);
+    }
     rows.extend(figures.iter().map(|(name, number)| vec![(*name).to_owned(), grouped(*number)]));
     rows.extend(coverage.repaired.0.iter().map(|(name, number)| vec![format!("  {name}"), grouped(*number)]));
     text.push_str(&grid(2, &[("", Align::Left), ("", Align::Right)], &rows));

@@ -8,7 +8,8 @@ use std::process::ExitCode;
 pub(crate) enum Status {
     /// Everything was looked at and nothing is wrong.
     Clean,
-    /// There was nothing that could have been wrong: no events, no block, or one thread only.
+    /// Nothing, or not everything, was judged: no events, no block, one thread only, a trace that is cut off or leaves
+    /// accesses out, a budget that was spent.
     NothingObserved,
     /// Something is not atomic.
     Violations,
@@ -24,7 +25,7 @@ impl Status {
         (Status::BadInput, "wrong use, bad input, or interrupted before a violation was found"),
         (
             Status::NothingObserved,
-            "nothing was observed: no events, no block, or one thread only, so nothing could go wrong",
+            "nothing was observed (no events, no block, or one thread only), or not everything was judged (a trace that is cut off; prediction over a trace that leaves accesses out, or whose budget was spent)",
         ),
     ];
 

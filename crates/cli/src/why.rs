@@ -50,7 +50,7 @@ pub(crate) fn explain(
     footprint::shrink();
     let slow = Slow::new(&source.given, requests.list.len());
 
-    let mut replay = Replay::new(&options.config, &requests.list);
+    let mut replay = Replay::new(&options.in_force.config, &requests.list);
     let searching = Budget::first(limit);
     let reading = reading(options, pass.tally.events, searching);
     let searched = pipeline::run_again(source, reading, &mut pass.names, |slice| {
@@ -71,7 +71,8 @@ pub(crate) fn explain(
         .flatten()
         .cloned()
         .collect();
-    let mut verifier = (options.verify == Verify::Yes).then(|| Verifier::new(&options.config, &found));
+    let mut verifier =
+        (options.verify == Verify::Yes).then(|| Verifier::new(&options.in_force.config, &found));
     let mut stage = Stage::new(&found, &requests.list);
     let end = stage.wanted.last().map_or(0, |at| at.0 + 1);
     let looking = Budget::last(limit);

@@ -4,7 +4,7 @@ use std::io;
 use std::ops::ControlFlow;
 
 use anyhow::Context;
-use atomvet_trace::{Event, Format, Names};
+use atomvet_trace::{Conventions, Event, Format, Names};
 
 use crate::output::Output;
 
@@ -16,10 +16,10 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// At the start of a trace.
-    pub(crate) fn new(format: Format, output: Output) -> anyhow::Result<Writer> {
+    /// At the start of a trace that says this about itself.
+    pub(crate) fn new(format: Format, conventions: &Conventions, output: Output) -> anyhow::Result<Writer> {
         let problem = format!("{}: cannot be written", output.shown());
-        let to = atomvet_trace::Output::new(format, output).with_context(|| problem.clone())?;
+        let to = atomvet_trace::Output::new(format, conventions, output).with_context(|| problem.clone())?;
         Ok(Writer { problem, to })
     }
 

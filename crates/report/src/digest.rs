@@ -254,12 +254,28 @@ fn summary(trace: &Trace) -> Summary {
             crate::words::list(&unused[..unused.len().min(20)])
         ));
     }
+    for checker in &trace.checkers {
+        if let Checker::Predictive(checker) = checker
+            && let Some(why) = &checker.not_judged
+        {
+            warnings.push(format!("not judged by {}: {}", short(&checker.name), short(why)));
+        }
+    }
+    // A block that no algorithm judged is not clean.
+    let is_judged =
+        |checker: &Checker| !matches!(checker, Checker::Predictive(checker) if checker.not_judged.is_some());
+    let judged = trace.checkers.iter().any(is_judged);
     let verdicts = trace.checkers.iter().map(|checker| {
         let (name, verdict) = match checker {
             Checker::Observed(checker) => (&checker.name, verdict_on_trace(checker.first_cycle_event)),
             Checker::Predictive(checker) => {
-                let cut = if checker.complete { "" } else { ", but not everything was judged" };
+                let cut = match &checker.not_judged {
+                    Some(why) => format!(": {}", short(why)),
+                    None if checker.complete => String::new(),
+                    None => ", but not everything was judged".to_owned(),
+                };
                 let verdict = match (checker.atomic, checker.deadlocks.is_empty()) {
+                    _ if checker.not_judged.is_some() => "not judged",
                     (true, true) => "no violation predicted",
                     (true, false) => "a deadlock is predicted",
                     (false, _) => "violations are predicted",
@@ -277,7 +293,11 @@ fn summary(trace: &Trace) -> Summary {
         unwatched,
         verdicts: verdicts.collect(),
         seconds: trace.seconds,
-        clean: trace.entered.iter().filter(|block| block.is_clean()).map(clean).collect(),
+        clean: if judged {
+            trace.entered.iter().filter(|block| block.is_clean()).map(clean).collect()
+        } else {
+            Vec::new()
+        },
     }
 }
 

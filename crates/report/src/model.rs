@@ -136,6 +136,9 @@ pub struct Trace {
     /// What the verdicts speak of.
     #[serde(flatten)]
     pub coverage: Coverage,
+    /// How its events were understood. Added later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conventions: Option<Conventions>,
     /// If it is of a program that was run: how much of it was seen, and how it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Value>,
@@ -193,6 +196,47 @@ pub struct Coverage {
     /// Why not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+/// How the events of a trace were understood (`docs/event-model.md`), and who said so: `option`, `trace` (as it was recorded),
+/// `configuration` or `default`.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
+pub struct Conventions {
+    /// `split`, if waits split blocks, or `whole`.
+    pub waits: String,
+    /// Who said so.
+    pub waits_by: String,
+    /// `commute`, if like updates do until the value is read, or `conflict`.
+    pub updates: String,
+    /// Who said so.
+    pub updates_by: String,
+    /// `locks`: operations on the same lock conflict, besides accesses.
+    pub conflicts: String,
+    /// `all`, or `filtered` if accesses were left out that the verdict on this execution does not need. Absent if the trace
+    /// does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accesses: Option<String>,
+}
+
+impl Conventions {
+    /// In a few words.
+    pub fn words(&self) -> String {
+        let by = |by: &str| match by {
+            "option" => " by option",
+            "trace" => " as recorded",
+            "configuration" => " by configuration",
+            _ => "",
+        };
+        let waits = if self.waits == "split" { "blocks split at waits" } else { "blocks whole across waits" };
+        let updates = if self.updates == "commute" { "updates commute" } else { "updates conflict" };
+        let left_out = if self.leaves_out() { ", accesses left out" } else { "" };
+        format!("{waits}{}, {updates}{}{left_out}", by(&self.waits_by), by(&self.updates_by))
+    }
+
+    /// Whether accesses were left out.
+    pub fn leaves_out(&self) -> bool {
+        self.accesses.as_deref() == Some("filtered")
+    }
 }
 
 /// A block that was entered, however often, and what was found about it.
@@ -395,6 +439,9 @@ pub struct Predictive {
     pub atomic: bool,
     /// Everything was judged.
     pub complete: bool,
+    /// Why nothing was judged. Added later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_judged: Option<String>,
     /// Blocks that are not atomic in some schedule.
     pub violations: Vec<Prediction>,
     /// Conflicting accesses that nothing keeps apart.

@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::bufread::MultiGzDecoder;
 
-use crate::{Error, ErrorKind, Event, Names, Place, binary, std_text};
+use crate::conventions::{DIRECTIVE, HELP, LONGEST, Unknown};
+use crate::{Conventions, Error, ErrorKind, Event, Names, Place, binary, std_text};
 
 type Source = Box<dyn Read + Send>;
 
@@ -29,6 +30,8 @@ pub enum Format {
 /// A trace being read, block by block.
 pub struct Input {
     reader: Reader,
+    /// Of a text trace.
+    conventions: Conventions,
     /// Counted below all decompression.
     bytes_read: Arc<AtomicU64>,
 }
@@ -79,12 +82,15 @@ impl Input {
             let (contents, sniffed) = sniff(source).map_err(failed)?;
             let packing = match contents {
                 Contents::Text => {
+                    let (first, sniffed) = first_line(sniffed).map_err(failed)?;
+                    let conventions = text_conventions(name, &first)?;
                     let reader = Reader::Text(std_text::Reader::new(name, sniffed));
-                    return Ok(Input { reader, bytes_read: Arc::clone(&bytes_read) });
+                    return Ok(Input { reader, conventions, bytes_read: Arc::clone(&bytes_read) });
                 }
                 Contents::Binary => {
                     let reader = Reader::Binary(binary::Reader::new(name, sniffed)?);
-                    return Ok(Input { reader, bytes_read: Arc::clone(&bytes_read) });
+                    let conventions = Conventions::default();
+                    return Ok(Input { reader, conventions, bytes_read: Arc::clone(&bytes_read) });
                 }
                 Contents::Packed(packing) => packing,
             };
@@ -110,6 +116,14 @@ impl Input {
         match &mut self.reader {
             Reader::Text(reader) => reader.next_block(block),
             Reader::Binary(reader) => reader.next_block(block),
+        }
+    }
+
+    /// What the trace says about itself. If its start is damaged, that is nothing, and the first block tells why.
+    pub fn conventions(&mut self) -> Conventions {
+        match &mut self.reader {
+            Reader::Text(_) => self.conventions,
+            Reader::Binary(reader) => reader.conventions(),
         }
     }
 
@@ -170,10 +184,13 @@ pub enum Output<W: Write> {
 
 impl<W: Write> Output<W> {
     /// Starts a trace in `sink`, which needs no buffer of its own.
-    pub fn new(format: Format, sink: W) -> io::Result<Self> {
+    pub fn new(format: Format, conventions: &Conventions, sink: W) -> io::Result<Self> {
         Ok(match format {
-            Format::Text => Output::Text(std_text::Writer::new(sink)),
-            Format::Binary => Output::Binary(Box::new(binary::Writer::new(sink)?)),
+            Format::Text => Output::Text(std_text::Writer::with_conventions(sink, conventions)),
+            Format::Binary => {
+                let writer = binary::Writer::with_block_size(sink, conventions, binary::EVENTS_PER_BLOCK)?;
+                Output::Binary(Box::new(writer))
+            }
         })
     }
 
@@ -234,19 +251,60 @@ impl Packing {
     }
 }
 
+/// Reads until there are so many bytes in front of a source, or it ends.
+fn peek(source: &mut Source, first: &mut Vec<u8>, wanted: usize) -> io::Result<()> {
+    let missing = wanted.saturating_sub(first.len()) as u64;
+    source.by_ref().take(missing).read_to_end(first)?;
+    Ok(())
+}
+
+/// The first line of a text, without the byte order mark and its end, if it is what a trace says about itself. Nothing is
+/// consumed.
+fn first_line(mut source: Source) -> io::Result<(Vec<u8>, Source)> {
+    let (mark, directive) = (std_text::BYTE_ORDER_MARK.as_bytes(), DIRECTIVE.as_bytes());
+    let mut first = Vec::new();
+    peek(&mut source, &mut first, directive.len())?;
+    let start = if first.starts_with(mark) { mark.len() } else { 0 };
+    peek(&mut source, &mut first, start + directive.len())?;
+    let mut line = Vec::new();
+    if first[start..].starts_with(directive) {
+        while first.len() < start + LONGEST && !first.ends_with(b"\n") {
+            let known = first.len();
+            peek(&mut source, &mut first, known + 1)?;
+            if first.len() == known {
+                break;
+            }
+        }
+        let text = &first[start..];
+        let text = text.strip_suffix(b"\n").unwrap_or(text);
+        line.extend_from_slice(text.strip_suffix(b"\r").unwrap_or(text));
+    }
+    Ok((line, Box::new(Cursor::new(first).chain(source))))
+}
+
+/// What a text trace says about itself on its first line.
+fn text_conventions(name: &str, line: &[u8]) -> Result<Conventions, Error> {
+    let text = String::from_utf8_lossy(line);
+    let Some(said) = text.strip_prefix(DIRECTIVE) else { return Ok(Conventions::default()) };
+    let too_long =
+        Unknown { at: 0, problem: format!("found a line of {LONGEST} bytes or more, expected fewer") };
+    let parsed = if line.len() < LONGEST { Conventions::parse(said) } else { Err(too_long) };
+    parsed.map_err(|unknown| {
+        let column = said.get(..unknown.at).unwrap_or(said).chars().count() + DIRECTIVE.len() + 1;
+        Error {
+            file: name.to_owned(),
+            place: Place::Line(1, column as u64),
+            kind: ErrorKind::Version,
+            problem: unknown.problem,
+            help: HELP.to_owned(),
+        }
+    })
+}
+
 /// Looks at the first bytes without consuming them.
 fn sniff(mut source: Source) -> io::Result<(Contents, Source)> {
     let mut first = Vec::new();
-    let mut start = [0; binary::MAGIC.len()];
-    while first.len() < start.len() {
-        let wanted = start.len() - first.len();
-        match source.read(&mut start[..wanted]) {
-            Ok(0) => break,
-            Ok(count) => first.extend_from_slice(&start[..count]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
+    peek(&mut source, &mut first, binary::MAGIC.len())?;
     // A binary trace that was cut off inside its first bytes is still one. No text starts so.
     let contents = if !first.is_empty() && binary::MAGIC.starts_with(&first) {
         Contents::Binary

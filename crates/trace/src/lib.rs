@@ -11,6 +11,7 @@
 
 pub mod binary;
 pub mod commuting;
+pub mod conventions;
 pub mod error;
 pub mod event;
 pub mod r#gen;
@@ -21,6 +22,7 @@ mod opcode;
 pub mod std_text;
 pub mod wellformed;
 
+pub use conventions::{Accesses, Conflicts, Conventions, Updates, Waits};
 pub use error::{Error, ErrorKind, Place};
 pub use event::{BarrierId, Event, EventId, LockId, Mode, Op, RegionId, SiteId, ThreadId, UpdateKind, VarId};
 pub use input::{Format, Input, Output};

@@ -18,6 +18,7 @@ pub(crate) fn checker(verdict: &Verdict, names: &Names) -> model::Predictive {
         kind: kind(verdict.info.kind).to_owned(),
         atomic: foreseen.violations.is_empty() && aside.violations.is_empty(),
         complete: foreseen.complete,
+        not_judged: foreseen.not_judged.map(str::to_owned),
         violations: (foreseen.violations.iter().map(|foreboding| (foreboding, None)))
             .chain(aside.violations.iter().map(|(foreboding, aside)| (foreboding, Some(aside))))
             .map(|(foreboding, aside)| violation(foreboding, aside, names))

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use atomvet_trace::binary::Writer;
 use atomvet_trace::commuting::Commuting;
 use atomvet_trace::wellformed::{Discipline, Figures, Wellformed};
-use atomvet_trace::{Error, ErrorKind, Event, EventId, Names, Op, Place};
+use atomvet_trace::{Conventions, Error, ErrorKind, Event, EventId, Names, Op, Place};
 
 use atomvet_ring::CAPACITY;
 
@@ -116,17 +116,19 @@ pub(crate) struct Feed {
 }
 
 impl Feed {
-    /// Reads `ring` and writes what it says to `copy` as well.
+    /// Reads `ring` and writes what it says to `copy` as well, as a trace under these conventions.
     pub(crate) fn new(
         name: &str,
         ring: Ring,
         translator: Translator,
+        conventions: &Conventions,
         copy: Copy,
         give_up: Arc<AtomicBool>,
         summary: Sender<Summary>,
     ) -> Result<Feed, Error> {
         let stored = if copy.is_recording() { 0 } else { STORED };
-        let copy = Writer::with_block_size(copy, COPIED).map_err(|error| copy_error(name, &error))?;
+        let copy =
+            Writer::with_block_size(copy, conventions, COPIED).map_err(|error| copy_error(name, &error))?;
         let copy = Some(copy.store_first(stored));
         let wellformed = Wellformed::new(Discipline::Lenient);
         let (asked, name) = (Instant::now(), name.to_owned());

@@ -38,10 +38,10 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
-use atomvet_check::Config;
+use atomvet_check::{Config, Kind};
 use atomvet_report::Format;
-use atomvet_trace::Error;
 use atomvet_trace::wellformed::Discipline;
+use atomvet_trace::{Accesses, Error};
 
 use self::copy::Copy;
 use self::directory::Directory;
@@ -54,8 +54,8 @@ use self::symbols::Meaning;
 use self::translate::Translator;
 use crate::aside::Rules;
 use crate::budget::{self, Explaining};
-use crate::check::Conventions;
 use crate::configuration::{Given, Since};
+use crate::conventions;
 use crate::examine::{Examined, Instances, Options, Serial, Verify, Wanted, examine};
 use crate::predicted::Predicting;
 use crate::refine::learn;
@@ -71,7 +71,7 @@ pub(crate) struct Args {
     /// The program and its arguments
     #[arg(required = true, value_name = "PROGRAM", trailing_var_arg = true, allow_hyphen_values = true)]
     program: Vec<OsString>,
-    /// Algorithms, by name and with commas between, or all (see `atomvet list`) [default: regiontrack]
+    /// Algorithms, by name and with commas between, or all, observed or predictive (see `atomvet list`) [default: regiontrack]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "What is checked")]
     algo: Vec<String>,
     #[command(flatten)]
@@ -79,7 +79,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     since: Since,
     #[command(flatten)]
-    conventions: Conventions,
+    conventions: conventions::Asked,
     /// For people (text, html), for programs (json) or for other tools; may be given several times, with -o [default: text]
     #[arg(long, value_name = "FORMAT", value_parser = formats(), help_heading = "What is shown")]
     format: Vec<Format>,
@@ -147,6 +147,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let mut configuration = args.given.read(Some(&args.since))?;
     let names = if args.algo.is_empty() { &configuration.algorithm } else { &args.algo };
     let algorithms = algorithms::select(names)?;
+    // What other schedules would do cannot be told from a part of the accesses.
+    let predicts = algorithms.iter().any(|entry| entry.info.kind == Kind::Predictive);
+    let accesses = if args.record_all || predicts { Accesses::All } else { Accesses::Filtered };
+    let recorded = atomvet_trace::Conventions { accesses: Some(accesses), ..Default::default() };
+    let in_force = args.conventions.in_force(recorded, &configuration, UNSAID);
     // Blocks are taken out where their libraries are known as well.
     let spec = configuration.spec.take().map(|spec| Arc::new(spec.applied_before()));
     let inputs: Vec<&Path> = configuration.files.iter().map(PathBuf::as_path).collect();
@@ -159,11 +164,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let rings = Directory::new()?;
     interrupt::watch_program();
     let java = java::Options { blocks: args.java.blocks.or(configuration.blocks), ..args.java.clone() };
-    let mut child = start(args, &java, &library, rings.path())?;
+    let mut child = start(args, &java, accesses, &library, rings.path())?;
     footprint::shrink();
     let options = Options {
         algorithms,
-        config: args.conventions.config(&configuration, UNSAID),
+        in_force,
         discipline: Discipline::Lenient,
         spec: spec.as_deref(),
         instances: if args.all_instances { Instances::All } else { Instances::Folded },
@@ -180,7 +185,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     report::report(args, &ended, told, renderings)
 }
 
-fn start(args: &Args, java: &java::Options, library: &Library, rings: &Path) -> anyhow::Result<Child> {
+fn start(
+    args: &Args,
+    java: &java::Options,
+    accesses: Accesses,
+    library: &Library,
+    rings: &Path,
+) -> anyhow::Result<Child> {
     let [name, arguments @ ..] = &args.program[..] else { bail!("no program to run") };
     let mut command = if java::is_launcher(name) {
         java::command(name, arguments, java, library)?
@@ -188,7 +199,7 @@ fn start(args: &Args, java: &java::Options, library: &Library, rings: &Path) -> 
         native(name, arguments, java, library)?
     };
     command.env(atomvet_ring::DIRECTORY, rings);
-    if args.record_all {
+    if accesses == Accesses::All {
         command.env(atomvet_ring::RECORD_ALL, "1");
     }
     end_with_us(&mut command);
@@ -335,12 +346,12 @@ fn judge(
     let copy = Copy::new(recording(args.record.as_deref(), place).as_deref());
     let readable = copy.readable();
     let (sender, receiver) = channel();
-    let feed =
-        Feed::new(&name, ring, translator, copy, give_up, sender).map_err(|error| anyhow!("{error}"))?;
+    let feed = Feed::new(&name, ring, translator, &options.in_force.to_record(), copy, give_up, sender)
+        .map_err(|error| anyhow!("{error}"))?;
     let mut source = Source::running(&name, Box::new(feed), readable);
     let mut result = examine(&mut source, options);
     let learned = match (&args.refine, &result) {
-        (Some(_), Ok(_)) => match learn(&mut source, &options.config, options.discipline) {
+        (Some(_), Ok(_)) => match learn(&mut source, &options.in_force.config, options.discipline) {
             Ok((pass, _)) if pass.partial.is_some() => Err(format!("{name}: interrupted")),
             Ok((_, seen)) => Ok(seen),
             Err(error) => Err(error.to_string()),

@@ -6,7 +6,8 @@ use serde_json::json;
 #[test]
 fn compare_holds_all_algorithms_to_the_exact_one() {
     let run = atomvet_with(&["compare", "-"], trace(LOST).as_bytes()).ends_with(1);
-    for name in ["regiontrack", "aerodrome", "aerodrome-basic", "velodrome", "doublechecker"] {
+    for entry in atomvet_check::registry::CHECKERS {
+        let name = entry.info.name;
         assert!(run.out.contains(&format!("\n  {name} ")), "{name} not in\n{}", run.out);
     }
     // The design page's trace α3: T1's block is violated, and Velodrome misses it.
@@ -24,6 +25,46 @@ fn compare_holds_all_algorithms_to_the_exact_one() {
     assert_eq!(row("regiontrack"), json!([false, 1, 0, 0]));
     assert_eq!(row("velodrome"), json!([false, 0, 1, 0]));
     assert_eq!(row("doublechecker")[2], json!(0));
+}
+
+#[test]
+fn groups_of_algorithms_are_what_they_are_called() {
+    use atomvet_check::Kind;
+    let of = |kind: Option<Kind>| -> Vec<&str> {
+        let entries = atomvet_check::registry::CHECKERS.iter();
+        entries.filter(|entry| kind.is_none_or(|kind| entry.info.kind == kind)).map(|e| e.info.name).collect()
+    };
+    let groups = [("all", None), ("observed", Some(Kind::Observed)), ("predictive", Some(Kind::Predictive))];
+    for (group, kind) in groups {
+        let arguments = ["check", "--format", "json", "--algo", group, "-"];
+        let report = atomvet_with(&arguments, trace(LOST).as_bytes()).ends_with(1).json();
+        let checkers = report["traces"][0]["checkers"].as_array().expect("an array");
+        let names: Vec<&str> = checkers.iter().filter_map(|checker| checker["name"].as_str()).collect();
+        assert_eq!(names, of(kind), "{group}");
+        // The exact one is there to be compared with.
+        let arguments = ["compare", "--format", "json", "--algo", group, "-"];
+        let report = atomvet_with(&arguments, trace(LOST).as_bytes()).ends_with(1).json();
+        let number = |what: &str| report["traces"][0][what].as_array().expect("an array").len();
+        let observed = of(Some(Kind::Observed)).len();
+        assert_eq!(number("algorithms"), if group == "predictive" { 1 } else { observed });
+        assert_eq!(
+            number("predictive"),
+            if group == "observed" { 0 } else { of(Some(Kind::Predictive)).len() }
+        );
+    }
+}
+
+#[test]
+fn compare_takes_the_options_of_check() {
+    let files = Files::new(&[("t.std", &trace(LOST)), ("spec.toml", "not-atomic = [\"deposit\"]\n")]);
+    let (path, spec) = (files.at("t.std"), files.at("spec.toml"));
+    atomvet(&["compare", "--algo", "aerodrome", &path])
+        .ends_with(1)
+        .prints("  regiontrack ")
+        .prints("  aerodrome ");
+    let run = atomvet(&["compare", "--algo", "aerodrome", "--predict", "--budget", "10", &path]).ends_with(1);
+    run.prints("  commit-node ");
+    atomvet(&["compare", "--algo", "observed", "--spec", &spec, &path]).ends_with(0);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod check;
 mod commands;
 mod common;
+mod conventions;
 mod docs;
 mod everyday;
 mod json;

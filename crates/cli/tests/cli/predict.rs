@@ -87,7 +87,7 @@ fn a_deadlock_is_a_finding_of_its_own() {
 fn what_the_budget_leaves_unjudged_is_not_clean() {
     let input = atomvet(&["gen", "--mode", "global-lock", "--events", "50000", "--variables", "100"]);
     let arguments = ["check", "--format", "json", "--algo", "commit-node-view", "--budget", "1", "-"];
-    let run = atomvet_with(&arguments, input.ends_with(0).out.as_bytes()).ends_with(2);
+    let run = atomvet_with(&arguments, input.ends_with(0).out.as_bytes()).ends_with(3);
     assert_eq!(checker(&run.json(), "commit-node-view")["complete"], false);
     run.complains("--budget raises it");
 }

@@ -70,7 +70,7 @@ fn a_newer_version_is_named() {
     atomvet(&["convert", &files.at("good.std"), "-o", &binary]).ends_with(0);
     let mut bytes = std::fs::read(&binary).expect("bytes");
     let version = VERSION_OFFSET;
-    bytes[version] += 1;
+    bytes[version] = 3;
     let newer = files.add("newer.atv", &bytes);
     let run = atomvet(&["check", "--format", "json", &newer]).ends_with(2).complains("version");
     assert_eq!(run.json()["traces"][0]["error"]["kind"], json!("version"));

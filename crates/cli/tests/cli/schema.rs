@@ -21,6 +21,7 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str) -> Result<(), St
                 let types = rule.as_array().cloned().unwrap_or(vec![rule.clone()]);
                 types.iter().any(|kind| is(value, kind.as_str().unwrap_or_default()))
             }
+            "enum" => rule.as_array().is_some_and(|values| values.contains(value)),
             "minimum" => value.is_null() || value.as_f64() >= rule.as_f64(),
             "minItems" => value.as_array().map(Vec::len) >= rule.as_u64().map(|n| n as usize),
             "maxItems" => value.as_array().map(Vec::len) <= rule.as_u64().map(|n| n as usize),
@@ -107,7 +108,7 @@ fn the_reports_on_the_corpus_satisfy_the_schema() {
         .collect();
     paths.sort();
     assert!(paths.len() > 80, "{}", paths.len());
-    let arguments = ["check", "--format", "json", "--verify", "--algo", "all,predictive", "--serial-order"];
+    let arguments = ["check", "--format", "json", "--verify", "--algo", "all", "--serial-order"];
     let arguments: Vec<&str> = arguments.into_iter().chain(paths.iter().map(String::as_str)).collect();
     let report = atomvet(&arguments).json();
     assert_eq!(report["traces"].as_array().map(Vec::len), Some(paths.len()));

@@ -120,3 +120,22 @@ fn the_papers_rule_can_be_configured() {
     assert_eq!(status, Some(2), "{text}");
     assert!(text.contains("`blocks` expects \"all\" or \"papers\""), "{text}");
 }
+
+#[test]
+fn a_predictive_algorithm_has_everything_recorded() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let [report, trace] = ["report.json", "trace.atv"].map(|name| directory.path().join(name));
+    let watch = |options: &[&str]| {
+        let mut command = atomvet();
+        command.args(["java", "--format", "json", "-o"]).arg(&report).args(options);
+        run(command.arg("--record").arg(&trace).arg("-cp").arg(classes()).arg("BankFixed"));
+        let text = std::fs::read_to_string(&report).expect("a report");
+        let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        report["traces"][0]["conventions"]["accesses"].clone()
+    };
+    let predict = || run(atomvet().args(["check", "--predict"]).arg(&trace)).status.code();
+    assert_eq!(watch(&[]), "filtered");
+    assert_eq!(predict(), Some(3));
+    assert_eq!(watch(&["--algo", "commit-node"]), "all");
+    assert_ne!(predict(), Some(3));
+}

@@ -166,6 +166,9 @@ fn observed(checker: &Observed) -> [String; 3] {
 
 fn predictive(checker: &Predictive) -> [String; 3] {
     let number: u64 = checker.violations.iter().map(|found| found.count).sum();
+    if let Some(why) = &checker.not_judged {
+        return [short(&checker.name), "other schedules".to_owned(), format!("NOT JUDGED: {}", short(why))];
+    }
     let cut = if checker.complete { "" } else { " so far, NOT ALL WAS JUDGED" };
     let mut blocks = match number {
         0 => format!("blocks: no violation predicted{cut}"),
@@ -186,7 +189,7 @@ pub(super) fn findings(page: &mut Page, report: &Report, digest: &Digest, order:
     if digest.traces.iter().all(|trace| trace.coverage.is_none()) {
         return;
     }
-    heading(page, digest, order);
+    heading(page, report, digest, order);
     let rows: Vec<Line<'_>> = order.all().map(|(number, finding)| Line::new(number, finding)).collect();
     let widest = |of: &dyn Fn(&Line<'_>) -> usize| rows.iter().map(of).max().unwrap_or(0);
     let numbers = widest(&|line| width(&line.number));
@@ -250,7 +253,7 @@ impl<'a> Line<'a> {
     }
 }
 
-fn heading(page: &mut Page, digest: &Digest, order: &Order<'_>) {
+fn heading(page: &mut Page, report: &Report, digest: &Digest, order: &Order<'_>) {
     let mut parts = Vec::new();
     let counted = order.told.len() + order.brief.len();
     if counted > 0 {
@@ -266,17 +269,28 @@ fn heading(page: &mut Page, digest: &Digest, order: &Order<'_>) {
         let coverage = digest.traces.iter().filter_map(|trace| trace.coverage.as_ref());
         let any = coverage.into_iter().any(|coverage| coverage.observed);
         let is_whole = digest.traces.iter().all(|trace| trace.unwatched.is_empty());
-        parts.push(match (any, is_whole) {
-            (false, _) => "nothing was observed".to_owned(),
-            (true, true) => "nothing found".to_owned(),
-            (true, false) => "nothing found in what was watched".to_owned(),
-        });
+        let nothing = match (any, is_whole) {
+            (false, _) => "nothing was observed",
+            (true, _) if report.traces.iter().any(is_partly_judged) => {
+                "nothing found, but NOT ALL WAS JUDGED"
+            }
+            (true, true) => "nothing found",
+            (true, false) => "nothing found in what was watched",
+        };
+        parts.push(nothing.to_owned());
     }
     page.entry((Style::Lead, "summary:"), &parts.join(", "));
     for trace in digest.traces.iter().filter(|trace| !trace.unwatched.is_empty()) {
         let what = format!("{}: the verdict does not speak of what they did", trace.unwatched.join(", "));
         page.entry((Style::Grave(Level::Error), "NOT WATCHED:"), &what);
     }
+}
+
+/// Whether a verdict does not speak of all of a trace.
+fn is_partly_judged(entry: &Entry) -> bool {
+    let Entry::Whole(trace) = entry else { return true };
+    let is_cut = |checker: &Checker| matches!(checker, Checker::Predictive(checker) if !checker.complete);
+    trace.coverage.partial || trace.checkers.iter().any(is_cut)
 }
 
 /// What does not count, and what was said about findings that do not exist.
@@ -314,6 +328,9 @@ pub(super) fn coverage(page: &mut Page, report: &Report) {
             _ => format!("coverage of {}:", called(&trace.trace)),
         };
         page.entry((Style::Lead, &lead), &counted(&trace.coverage));
+        if let Some(conventions) = &trace.conventions {
+            page.entry((Style::Lead, "conventions:"), &short(&conventions.words()));
+        }
         if let Some(program) = &trace.program {
             page.entry((Style::Lead, "program:"), &seen(program));
         }

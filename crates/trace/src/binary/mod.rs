@@ -1,7 +1,7 @@
 //! Traces as bytes: a versioned format of our own, small, fast, and readable from a pipe.
 //!
 //! ```text
-//! file header │ block │ block │ … │ end marker
+//! file header │ [conventions] │ block │ block │ … │ end marker
 //!               └ header (48 bytes) │ zstd( new names │ operations │ threads │ targets │ sites )
 //! ```
 //!
@@ -23,16 +23,17 @@ use xxhash_rust::xxh3::xxh3_64;
 pub use read::Reader;
 pub use write::Writer;
 
-use crate::Names;
 use crate::names::{Id, Table};
 use crate::opcode::{OPERATIONS, Target};
+use crate::{Conventions, Names};
 
 /// The first bytes of every file. The first is no text, and the line ends after the letters
 /// are spoilt by whatever translates line ends.
 pub const MAGIC: [u8; 8] = *b"\x93ATV\r\n\x1a\n";
 
-/// The version that is written, and the newest that is read.
-pub const VERSION: u32 = 1;
+/// The newest version that is read. It is written for traces that say something about themselves; others get version 1,
+/// which differs in nothing else.
+pub const VERSION: u32 = 2;
 
 /// The most events that a block holds.
 pub const EVENTS_PER_BLOCK: usize = 1 << 16;
@@ -45,17 +46,29 @@ pub const LONGEST_NAME: usize = 1 << 20;
 
 const FILE_HEADER: usize = 16;
 const BLOCK_HEADER: usize = 48;
+const CONVENTIONS: [u8; 4] = *b"INFO";
 const EVENTS: [u8; 4] = *b"EVTS";
 const END: [u8; 4] = *b"END.";
 
 /// The file header.
-fn file_header() -> [u8; FILE_HEADER] {
+fn file_header(version: u32) -> [u8; FILE_HEADER] {
     let mut bytes = [0; FILE_HEADER];
     bytes[..8].copy_from_slice(&MAGIC);
-    bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    bytes[8..12].copy_from_slice(&version.to_le_bytes());
     let check = short_checksum(&bytes[..12]);
     bytes[12..].copy_from_slice(&check);
     bytes
+}
+
+/// All that stands before the first block.
+fn opening(conventions: &Conventions) -> Vec<u8> {
+    if conventions.is_empty() {
+        return file_header(1).to_vec();
+    }
+    let text = conventions.to_string();
+    let length = u32::try_from(text.len()).unwrap_or_default();
+    let section = [&CONVENTIONS[..], &length.to_le_bytes(), text.as_bytes()].concat();
+    [&file_header(2)[..], &section, &xxh3_64(&section).to_le_bytes()].concat()
 }
 
 fn short_checksum(bytes: &[u8]) -> [u8; 4] {
@@ -123,9 +136,9 @@ impl BlockHeader {
 pub mod seal {
     use super::{BlockHeader, END, EVENTS, xxh3_64};
 
-    /// What every file starts with.
+    /// What every file of version 1 starts with.
     pub fn file_header() -> [u8; super::FILE_HEADER] {
-        super::file_header()
+        super::file_header(1)
     }
 
     /// A block with this header and this payload, which need not fit.

@@ -6,11 +6,12 @@ use xxhash_rust::xxh3::xxh3_64;
 use zstd::bulk::Decompressor;
 
 use super::{
-    BLOCK_HEADER, BlockHeader, END, EVENTS, EVENTS_PER_BLOCK, FILE_HEADER, LARGEST_PAYLOAD, LONGEST_NAME,
-    Limits, MAGIC, VERSION, short_checksum,
+    BLOCK_HEADER, BlockHeader, CONVENTIONS, END, EVENTS, EVENTS_PER_BLOCK, FILE_HEADER, LARGEST_PAYLOAD,
+    LONGEST_NAME, Limits, MAGIC, VERSION, short_checksum,
 };
+use crate::conventions::{HELP, LONGEST};
 use crate::names::{Id, Table};
-use crate::{Error, ErrorKind, Event, Names, Place, SiteId, ThreadId, opcode};
+use crate::{Conventions, Error, ErrorKind, Event, Names, Place, SiteId, ThreadId, opcode};
 
 /// Events are put together in pieces of this size, whose columns stay in the first-level cache.
 const PIECE: usize = 1024;
@@ -24,6 +25,8 @@ pub struct Reader<R> {
     offset: u64,
     state: State,
     decompressor: Decompressor<'static>,
+    /// Known once the file header is read.
+    conventions: Conventions,
     names: Names,
     /// How many names of each kind the blocks so far have had: fewer than `names` where those are known from before.
     met: [usize; 6],
@@ -62,6 +65,7 @@ impl<R: Read> Reader<R> {
             offset: 0,
             state: State::Start,
             decompressor,
+            conventions: Conventions::default(),
             names: Names::default(),
             met: [0; 6],
             blocks: 0,
@@ -90,6 +94,16 @@ impl<R: Read> Reader<R> {
         self.names = names;
     }
 
+    /// What the trace says about itself. What is wrong with its start, the first block will tell.
+    pub fn conventions(&mut self) -> Conventions {
+        if let State::Start = self.state
+            && let Err(error) = self.start()
+        {
+            self.state = State::Failed(error);
+        }
+        self.conventions
+    }
+
     /// The names met so far.
     pub fn names(&self) -> &Names {
         &self.names
@@ -108,10 +122,7 @@ impl<R: Read> Reader<R> {
     fn try_next_block(&mut self, block: &mut Vec<Event>) -> Result<bool, Error> {
         loop {
             match &self.state {
-                State::Start => {
-                    self.file_header()?;
-                    self.state = State::Blocks;
-                }
+                State::Start => self.start()?,
                 State::Blocks => {
                     if !self.block(block)? {
                         self.state = State::Done;
@@ -125,7 +136,54 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    fn file_header(&mut self) -> Result<(), Error> {
+    /// Reads all that stands before the first block.
+    fn start(&mut self) -> Result<(), Error> {
+        if self.file_header()? >= 2 {
+            self.conventions = self.read_conventions()?;
+        }
+        self.state = State::Blocks;
+        Ok(())
+    }
+
+    fn read_conventions(&mut self) -> Result<Conventions, Error> {
+        const FRONT: usize = 8;
+        const WHAT: &str = "the conventions";
+        let start = self.offset;
+        let mut section = vec![0; FRONT];
+        let read = self.read(&mut section)?;
+        if read < FRONT {
+            return Err(self.truncated(read, FRONT, WHAT));
+        }
+        let (words, _) = section.as_chunks::<4>();
+        let (tag, length) = (words[0], u32::from_le_bytes(words[1]));
+        if tag != CONVENTIONS {
+            let problem = format!("found `{}`, expected `INFO`", tag.escape_ascii());
+            return Err(self.syntax(start, problem, "record the trace again"));
+        }
+        self.claim(start + 4, length, LONGEST, "bytes of conventions")?;
+        let end = FRONT + length as usize;
+        let mut rest = vec![0; length as usize + 8];
+        let read = self.read(&mut rest)?;
+        if read < rest.len() {
+            return Err(self.truncated(read, rest.len(), WHAT));
+        }
+        section.extend_from_slice(&rest);
+        let (section, checksum) = section.split_at(end);
+        if xxh3_64(section).to_le_bytes() != *checksum {
+            return Err(self.damaged(start, WHAT));
+        }
+        let Ok(text) = std::str::from_utf8(&section[FRONT..]) else {
+            let problem = "found conventions that are not UTF-8, expected text".to_owned();
+            return Err(self.syntax(start + FRONT as u64, problem, "record the trace again"));
+        };
+        Conventions::parse(text).map_err(|unknown| Error {
+            kind: ErrorKind::Version,
+            ..self.syntax(start + (FRONT + unknown.at) as u64, unknown.problem, HELP)
+        })
+    }
+
+    /// Reads the file header; returns the version.
+    fn file_header(&mut self) -> Result<u32, Error> {
         let mut header = [0; FILE_HEADER];
         let read = self.read(&mut header)?;
         // What is there of a header says more than that some of it is missing.
@@ -151,7 +209,7 @@ impl<R: Read> Reader<R> {
         if words[3] != short_checksum(&header[..12]) || version == 0 {
             return Err(self.damaged(0, "the file header"));
         }
-        Ok(())
+        Ok(version)
     }
 
     /// Reads one block; false if it is the end marker.

@@ -36,7 +36,7 @@ fn outcome(payload: &[u8], change: impl Fn(&mut BlockHeader)) -> Result<(), (Pla
         first: 1,
         checksum: xxh3_64(&[]),
     };
-    let bytes = [&file_header()[..], &header.to_bytes(), &packed, &end.to_bytes()].concat();
+    let bytes = [&file_header(1)[..], &header.to_bytes(), &packed, &end.to_bytes()].concat();
     let mut reader = Reader::new("trace", &bytes[..]).expect("there is memory");
     let mut block = Vec::new();
     loop {
@@ -131,7 +131,8 @@ fn length_with_stored(block_size: usize, bytes: u64) -> usize {
     let variables: Vec<_> = (0..300).map(|i| names.variables.intern(&format!("x{i}"))).collect();
     let write = |i: usize| Event { thread, op: Op::Write(variables[i % 300]), site: SiteId::NONE };
     let events: Vec<Event> = (0..200_000).map(write).collect();
-    let writer = Writer::with_block_size(Vec::new(), block_size).expect("there is memory");
+    let writer = Writer::with_block_size(Vec::new(), &crate::Conventions::default(), block_size)
+        .expect("there is memory");
     let mut writer = writer.store_first(bytes);
     writer.write(&names, &events).expect("all names are known");
     let written = writer.finish().expect("there is memory");

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use xxhash_rust::xxh3::xxh3_64;
 use zstd::bulk::Compressor;
 
-use super::{BLOCK_HEADER, BlockHeader, EVENTS, EVENTS_PER_BLOCK, LONGEST_NAME, Limits, file_header, seal};
+use super::{BLOCK_HEADER, BlockHeader, EVENTS, EVENTS_PER_BLOCK, LONGEST_NAME, Limits, opening, seal};
 use crate::names::{Id, Table};
-use crate::{Event, Names, opcode};
+use crate::{Conventions, Event, Names, opcode};
 
 /// Names are put into a block of their own beyond this many bytes for each event that a block may have, so that blocks stay small.
 const NAMES_PER_EVENT: usize = 4;
@@ -48,14 +48,14 @@ struct NewNames {
 }
 
 impl<W: Write> Writer<W> {
-    /// Starts a trace.
+    /// Starts a trace that says nothing about itself.
     pub fn new(sink: W) -> io::Result<Self> {
-        Writer::with_block_size(sink, EVENTS_PER_BLOCK)
+        Writer::with_block_size(sink, &Conventions::default(), EVENTS_PER_BLOCK)
     }
 
     /// Starts a trace with so many events in a block. Small blocks take less memory to write and to read, and more room.
-    pub fn with_block_size(mut sink: W, events: usize) -> io::Result<Self> {
-        sink.write_all(&file_header())?;
+    pub fn with_block_size(mut sink: W, conventions: &Conventions, events: usize) -> io::Result<Self> {
+        sink.write_all(&opening(conventions))?;
         let block_size = events.clamp(1, EVENTS_PER_BLOCK);
         Ok(Writer {
             sink,

@@ -49,6 +49,18 @@ impl Fault {
         }
     }
 
+    /// Conventions that are not on the first line.
+    #[cold]
+    pub(crate) fn late_conventions() -> Fault {
+        Fault {
+            at: 0,
+            problem: "found `#atomvet`, which says how the trace was recorded, expected it on the first line"
+                .to_owned(),
+            help: "put it there; traces recorded under different conventions cannot be concatenated"
+                .to_owned(),
+        }
+    }
+
     /// A line without two `|`.
     #[cold]
     pub(crate) fn fields(line: &str) -> Box<Fault> {

@@ -25,7 +25,7 @@ pub const LONGEST_LINE: usize = 1 << 20;
 const BUFFER: usize = 1 << 18;
 
 /// Some editors put this in front of a file. It is no part of the text.
-const BYTE_ORDER_MARK: &str = "\u{feff}";
+pub(crate) const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// Whether a site is a place in a file without debug information: `module+0xoffset`.
 fn is_offset(site: &str) -> bool {

@@ -8,6 +8,7 @@ use memchr::{memchr, memrchr};
 use super::cache::{Cache, Key, WINDOW, field};
 use super::fault::Fault;
 use super::{BUFFER, BYTE_ORDER_MARK, LONGEST_LINE};
+use crate::conventions::DIRECTIVE;
 use crate::opcode::{self, OPERATIONS, Target};
 use crate::{Error, Event, Names, Op, Place, SiteId, ThreadId};
 
@@ -189,6 +190,11 @@ impl Lines {
         }
     }
 
+    /// Whether the next line is the first of all; `events` of the block stand before it.
+    fn at_first(&self, events: usize) -> bool {
+        self.first == 1 && events == 0 && self.skipped.is_empty()
+    }
+
     fn of_event(&self, index: usize) -> u64 {
         let runs = self.skipped.partition_point(|&(before, _)| before <= index);
         let skipped = runs.checked_sub(1).map_or(0, |run| self.skipped[run].1);
@@ -257,7 +263,13 @@ impl Parser {
             let line = line.strip_suffix('\r').unwrap_or(line);
             match self.line(line) {
                 Ok(Some(event)) => block.push(event),
-                Ok(None) => lines.skip(block.len()),
+                Ok(None) => {
+                    if is_directive(line) && !lines.at_first(block.len()) {
+                        fault = Some((Fault::late_conventions(), line));
+                        break;
+                    }
+                    lines.skip(block.len());
+                }
                 Err(wrong) => {
                     fault = Some((*wrong, line));
                     break;
@@ -416,6 +428,11 @@ impl Parser {
         }
         Ok(self.names.sites.intern(&unescape(field, at, self.escapes)?))
     }
+}
+
+/// Whether a comment is what a trace says about itself (`input.rs` reads it).
+fn is_directive(comment: &str) -> bool {
+    comment.trim_start_matches([' ', '\t']).split([' ', '\t']).next() == Some(DIRECTIVE.trim_end())
 }
 
 /// Fields are short: a plain loop beats a vectorised search.

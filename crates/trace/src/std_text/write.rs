@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 
 use super::{BUFFER, BYTE_ORDER_MARK};
+use crate::conventions::DIRECTIVE;
 use crate::opcode::{self, OPERATIONS};
-use crate::{Event, Names, SiteId};
+use crate::{Conventions, Event, Names, SiteId};
 
 /// Writes text, a buffer at a time.
 #[derive(Debug)]
@@ -16,9 +17,18 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes to `sink`, which needs no buffer of its own.
+    /// Writes to `sink`, which needs no buffer of its own, a trace that says nothing about itself.
     pub fn new(sink: W) -> Self {
         Writer { sink, buffer: Vec::new(), at_start: true }
+    }
+
+    /// The same for a trace that may say something about itself.
+    pub fn with_conventions(sink: W, conventions: &Conventions) -> Self {
+        if conventions.is_empty() {
+            return Writer::new(sink);
+        }
+        let buffer = format!("{DIRECTIVE}{conventions}\n").into_bytes();
+        Writer { sink, buffer, at_start: false }
     }
 
     /// Appends events. A name that text cannot express (an empty one, or a site that is neither

@@ -3,8 +3,8 @@
 use std::io::Cursor;
 
 use atomvet_trace::{
-    Error, ErrorKind, Event, Format, Input, LockId, Mode, Names, Op, Place, RegionId, SiteId, ThreadId,
-    VarId, binary,
+    Conventions, Error, ErrorKind, Event, Format, Input, LockId, Mode, Names, Op, Place, RegionId, SiteId,
+    ThreadId, VarId, binary,
 };
 
 use crate::common::{Random, all_names, one_of_each, random_trace, read, read_whole, to_binary, to_text};
@@ -79,7 +79,8 @@ fn a_second_reading_may_know_the_names() {
         let count = random.below(3000);
         let (names, events) = random_trace(&mut random, count);
         // Whatever is read so has its names in several blocks.
-        let mut parts = binary::Writer::with_block_size(Vec::new(), 100).expect("memory takes it");
+        let mut parts = binary::Writer::with_block_size(Vec::new(), &Conventions::default(), 100)
+            .expect("memory takes it");
         let mut text =
             Input::from_reader("trace", Box::new(Cursor::new(to_text(&names, &events)))).expect("a text");
         let mut block = Vec::new();
@@ -216,7 +217,7 @@ fn errors_say_where_what_and_how() {
     check(
         damaged(8),
         ErrorKind::Version,
-        "trace: byte 8: found version 17 of the format, expected at most 1; upgrade atomvet, or convert the trace to text with the one that wrote it",
+        "trace: byte 8: found version 17 of the format, expected at most 2; upgrade atomvet, or convert the trace to text with the one that wrote it",
     );
     check(
         damaged(12),

@@ -3,7 +3,7 @@
 use std::io::{Cursor, Read, Write};
 use std::path::Path;
 
-use atomvet_trace::{ErrorKind, Format, Input, Output, Place};
+use atomvet_trace::{Conventions, ErrorKind, Format, Input, Output, Place};
 
 use crate::common::{Random, Trickle, all_names, random_trace, read, read_whole, to_binary, to_text};
 
@@ -54,7 +54,7 @@ fn the_format_and_the_bytes_are_told() {
         let place = input.place(0);
         assert_eq!(matches!(place, Place::Line(..)), format == Format::Text, "{place:?}");
 
-        let mut output = Output::new(format, Vec::new()).expect("memory takes it");
+        let mut output = Output::new(format, &Conventions::default(), Vec::new()).expect("memory takes it");
         output.write(&names, &events).expect("memory takes it");
         assert_eq!(output.finish().expect("memory takes it"), bytes);
     }

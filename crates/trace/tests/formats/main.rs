@@ -2,5 +2,6 @@
 
 mod binary;
 mod common;
+mod conventions;
 mod input;
 mod text;

@@ -1,0 +1,138 @@
+//! Under which conventions a trace is judged, and who says so.
+//!
+//! For each convention: an option of the command line wins over what the trace says, that over the configuration, and
+//! that over the default. So `check` judges a recording as `run` judged the program, unless it is told otherwise.
+
+use atomvet_check::Config;
+use atomvet_report::model;
+use atomvet_trace::{Accesses, Conflicts, Updates, Waits};
+
+use crate::configuration::Configuration;
+
+/// What waits and atomic updates mean. Of two contrary options the last one wins.
+#[derive(clap::Args, Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    /// A wait (condition, join, barrier, semaphore) inside a block splits it: the pieces are judged [default: as the trace
+    /// was recorded; `run` splits]
+    #[arg(long, overrides_with = "strict_waits", help_heading = "Event semantics")]
+    split_at_waits: bool,
+    /// Judge a block that waits as a whole [default for a trace that does not say how it was recorded]
+    #[arg(long, overrides_with = "split_at_waits", help_heading = "Event semantics")]
+    strict_waits: bool,
+    /// Two atomic updates of one kind (add, or, and, xor, min, max) do not conflict [default: as the trace was recorded;
+    /// `run` lets them commute]
+    #[arg(long, overrides_with = "strict_atomics", help_heading = "Event semantics")]
+    commuting_updates: bool,
+    /// Let atomic updates of one kind conflict with each other [default for a trace that does not say how it was recorded]
+    #[arg(long, overrides_with = "commuting_updates", help_heading = "Event semantics")]
+    strict_atomics: bool,
+}
+
+/// Who decided on a convention.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum By {
+    /// Nobody.
+    Default,
+    /// `atomvet.toml`.
+    Configuration,
+    /// The trace, which says how it was recorded.
+    Trace,
+    /// The command line.
+    Option,
+}
+
+impl By {
+    /// As in JSON.
+    fn name(self) -> &'static str {
+        match self {
+            By::Default => "default",
+            By::Configuration => "configuration",
+            By::Trace => "trace",
+            By::Option => "option",
+        }
+    }
+}
+
+/// The conventions under which a trace is judged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InForce {
+    /// For the checkers.
+    pub(crate) config: Config,
+    /// Who decided on waits.
+    waits: By,
+    /// Who decided on updates.
+    updates: By,
+    /// Which accesses the trace has, if it says so.
+    pub(crate) accesses: Option<Accesses>,
+}
+
+impl Asked {
+    /// What is in force for a trace that says this about itself; where nobody decides, `unsaid` is.
+    pub(crate) fn in_force(
+        self,
+        recorded: atomvet_trace::Conventions,
+        configuration: &Configuration,
+        unsaid: Config,
+    ) -> InForce {
+        let (split_at_waits, waits) = decide(
+            (self.split_at_waits, self.strict_waits),
+            recorded.waits.map(|waits| waits == Waits::Split),
+            configuration.strict_waits,
+            unsaid.split_at_waits,
+        );
+        let (commuting_updates, updates) = decide(
+            (self.commuting_updates, self.strict_atomics),
+            recorded.updates.map(|updates| updates == Updates::Commute),
+            configuration.strict_atomics,
+            unsaid.commuting_updates,
+        );
+        let config = Config { split_at_waits, commuting_updates };
+        InForce { config, waits, updates, accesses: recorded.accesses }
+    }
+}
+
+fn decide((yes, no): (bool, bool), recorded: Option<bool>, strict: Option<bool>, unsaid: bool) -> (bool, By) {
+    match (recorded, strict) {
+        _ if yes || no => (yes, By::Option),
+        (Some(recorded), _) => (recorded, By::Trace),
+        (None, Some(strict)) => (!strict, By::Configuration),
+        (None, None) => (unsaid, By::Default),
+    }
+}
+
+impl InForce {
+    /// The conventions of the papers, for a trace of which nobody says anything.
+    pub(crate) fn papers() -> InForce {
+        InForce { config: Config::default(), waits: By::Default, updates: By::Default, accesses: None }
+    }
+
+    /// What a trace says about itself that is recorded, or made, under these.
+    pub(crate) fn to_record(self) -> atomvet_trace::Conventions {
+        atomvet_trace::Conventions {
+            waits: Some(if self.config.split_at_waits { Waits::Split } else { Waits::Whole }),
+            updates: Some(if self.config.commuting_updates { Updates::Commute } else { Updates::Conflict }),
+            conflicts: Some(Conflicts::Locks),
+            accesses: self.accesses,
+        }
+    }
+
+    /// Whether other executions can be told from the trace.
+    pub(crate) fn allow_prediction(self) -> bool {
+        self.accesses != Some(Accesses::Filtered)
+    }
+
+    /// As every output has it.
+    pub(crate) fn model(self) -> model::Conventions {
+        model::Conventions {
+            waits: if self.config.split_at_waits { "split" } else { "whole" }.to_owned(),
+            waits_by: self.waits.name().to_owned(),
+            updates: if self.config.commuting_updates { "commute" } else { "conflict" }.to_owned(),
+            updates_by: self.updates.name().to_owned(),
+            conflicts: "locks".to_owned(),
+            accesses: self.accesses.map(|accesses| match accesses {
+                Accesses::All => "all".to_owned(),
+                Accesses::Filtered => "filtered".to_owned(),
+            }),
+        }
+    }
+}
