@@ -100,6 +100,8 @@ pub trait Checker: Sized + Send + 'static {
     fn objects(&mut self, _first: VarId, _objects: &[VarId]) {}
     /// The trace is over, or cut off: reports what is left and the figures of its paper.
     fn finish(self, out: &mut Findings) -> Stats;
+    /// There is no memory to go on: reports what is known without much work.
+    fn stop(self, out: &mut Findings) -> Stats;
 }
 
 /// A [`Checker`] behind a pointer: one dynamic call per block of events, a static loop inside.
@@ -114,6 +116,8 @@ pub trait Analysis: Send {
     fn objects(&mut self, first: VarId, objects: &[VarId]);
     /// See [`Checker::finish`].
     fn finish(self: Box<Self>, out: &mut Findings) -> Stats;
+    /// See [`Checker::stop`].
+    fn stop(self: Box<Self>, out: &mut Findings) -> Stats;
 }
 
 /// How far ahead of an event its memory is asked for.
@@ -143,6 +147,10 @@ impl<C: Checker> Analysis for C {
 
     fn finish(self: Box<Self>, out: &mut Findings) -> Stats {
         Checker::finish(*self, out)
+    }
+
+    fn stop(self: Box<Self>, out: &mut Findings) -> Stats {
+        Checker::stop(*self, out)
     }
 }
 

@@ -117,6 +117,10 @@ pub trait Observed: Rules {
     /// The trace is over. `open` are the outermost blocks still running; `last` stands for the end, at the
     /// position of the last event.
     fn finish(self, open: &[Block], last: Here, out: &mut Findings) -> Stats;
+    /// There is no memory to go on: reports what is known without much work.
+    fn stop(self, last: Here, out: &mut Findings) -> Stats {
+        self.finish(&[], last, out)
+    }
 }
 
 /// A [`Rules`] behind the [`Checker`] interface.
@@ -197,8 +201,13 @@ impl<R: Observed> Checker for Lowered<R> {
 
     fn finish(self, out: &mut Findings) -> Stats {
         let open: Vec<_> = self.threads.iter().filter_map(|thread| thread.open.first().copied()).collect();
-        let last = Here { at: self.last, thread: ThreadId(0), op: Op::Skip, site: SiteId::NONE };
+        let last = self.last_event();
         self.rules.finish(&open, last, out)
+    }
+
+    fn stop(self, out: &mut Findings) -> Stats {
+        let last = self.last_event();
+        self.rules.stop(last, out)
     }
 }
 
@@ -216,6 +225,11 @@ impl<R: Rules> Lowered<R> {
             free_slots: Vec::new(),
             next_slot: 1,
         }
+    }
+
+    /// Stands for the end of the trace, at the position of the last event.
+    fn last_event(&self) -> Here {
+        Here { at: self.last, thread: ThreadId(0), op: Op::Skip, site: SiteId::NONE }
     }
 
     /// The rules, to be told more than [`Rules`] does.

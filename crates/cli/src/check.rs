@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use atomvet_check::Config;
+use atomvet_check::{Config, Kind};
 use atomvet_report::Format;
 use atomvet_report::model::{self, Report};
 use atomvet_trace::Error;
@@ -13,7 +13,7 @@ use crate::budget::{self, Explaining};
 use crate::configuration::{Configuration, Given, Since};
 use crate::conventions::{self, InForce};
 use crate::examine::{Examined, Instances, Options, Serial, Verify, Wanted, examine};
-use crate::grid::grouped;
+use crate::grid::{bytes, grouped};
 use crate::pipeline::{Partial, Pass};
 use crate::predicted::{self, Foreseen, Predicting};
 use crate::report::{Destination, Renderings, Voice, formats};
@@ -165,6 +165,10 @@ pub(crate) fn judge(examined: &Examined, spec: Option<&Spec>) -> Status {
         return Status::BadInput;
     }
     let coverage = coverage_status(&examined.trace, &examined.pass);
+    if examined.pass.partial == Some(Partial::OutOfMemory) {
+        say_what_took_memory(examined);
+        return coverage;
+    }
     let of = |is_it: &dyn Fn(&Foreseen) -> bool| -> Vec<&str> {
         let those = examined.verdicts.iter().filter(|verdict| is_it(&verdict.foreseen));
         those.map(|verdict| verdict.info.name).collect()
@@ -192,16 +196,34 @@ pub(crate) fn judge(examined: &Examined, spec: Option<&Spec>) -> Status {
     }
 }
 
+/// The memory limit was reached: says which algorithm took most.
+fn say_what_took_memory(examined: &Examined) {
+    let Some(most) = examined.verdicts.iter().max_by_key(|verdict| verdict.peak_bytes) else { return };
+    let help = match most.info.kind {
+        Kind::Observed => "`atomvet list` tells what the other algorithms keep",
+        Kind::Predictive => "prediction keeps the whole execution, and the observed algorithms do not",
+    };
+    let (name, took) = (most.info.name, bytes(most.peak_bytes));
+    say::note(format!("{}: {name} took {took}, the most of all algorithms; {help}", called(&examined.trace)));
+}
+
 /// What may be wrong with how much was read: says so, too.
 pub(crate) fn coverage_status(trace: &str, pass: &Pass) -> Status {
     let trace = called(trace);
     if let Some(partial) = &pass.partial {
         let judged = match partial {
-            Partial::Interrupted => format!("; only the first {} events are judged", pass.tally.events),
+            Partial::Interrupted | Partial::OutOfMemory => {
+                format!("; only the first {} events are judged", grouped(pass.tally.events))
+            }
             Partial::CutOff(_) => "; what comes after that is not judged".to_owned(),
             Partial::Unexplained(_) => String::new(),
         };
-        say::note(format!("{trace}: partial: {}{judged}", partial.reason()));
+        match partial {
+            Partial::OutOfMemory => {
+                say::error(format!("{trace}: {}{judged}; give more with --memory SIZE", partial.reason()));
+            }
+            _ => say::note(format!("{trace}: partial: {}{judged}", partial.reason())),
+        }
         // Lenient reading asked for as much of a cut-off input as there is; an interruption did not.
         if !matches!(partial, Partial::CutOff(_)) {
             return Status::BadInput;

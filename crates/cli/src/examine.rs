@@ -16,7 +16,7 @@ use atomvet_check::idioms::Idiom;
 use atomvet_check::registry::Entry;
 use atomvet_check::verify;
 use atomvet_check::witness::{Explanation, SerialOrder};
-use atomvet_check::{Block, Finding, Findings, Info, Kind, Stats};
+use atomvet_check::{Analysis, Block, Finding, Findings, Info, Kind, Stats};
 use atomvet_trace::wellformed::Discipline;
 use atomvet_trace::{Error, Event, EventId, LockId, Names, Op, SiteId};
 use xxhash_rust::xxh3::xxh3_64;
@@ -25,12 +25,12 @@ use crate::aside::{Aside, Rules};
 use crate::budget::Explaining;
 use crate::conventions::InForce;
 use crate::meter::Meter;
-use crate::pipeline::{self, Pass, Reading, Told, Until};
+use crate::pipeline::{self, Partial, Pass, Reading, Told, Until};
 use crate::predicted::{self, Foreseen, Predicting};
 use crate::refine::Entered;
 use crate::spec::Spec;
 use crate::spool::Source;
-use crate::{idioms, why};
+use crate::{idioms, memory, why};
 
 /// What to look for, and how.
 #[derive(Clone)]
@@ -235,14 +235,17 @@ pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Exam
         .enumerate()
         .map(|(account, entry)| Running::new(account, entry, options))
         .collect();
-    let objects = Told::to(running.iter().map(|checker| &*checker.analysis));
+    let objects = Told::to(running.iter().filter_map(|checker| checker.analysis.as_deref()));
     let reading = options.reading(Until::End, objects);
     let mut serial = (options.serial_order == Serial::Yes)
         .then(|| (SerialOrder::new(&options.in_force.config), Vec::new()));
     let mut entered = Entered::default();
+    let mut stopped_at = None;
     let mut pass = pipeline::run(source, reading, |slice| {
-        for checker in &mut running {
-            checker.take(slice);
+        stopped_at = running.iter_mut().filter_map(|checker| checker.take(slice)).min();
+        if stopped_at.is_some() {
+            running.iter_mut().for_each(Running::stop);
+            return ControlFlow::Break(());
         }
         entered.count(slice.events);
         if let Some((order, kept)) = &mut serial {
@@ -251,6 +254,13 @@ pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Exam
         }
         ControlFlow::Continue(())
     })?;
+    if let Some(at) = stopped_at {
+        (pass.tally.events, pass.partial) = (at.0, Some(Partial::OutOfMemory));
+    }
+    if pass.partial == Some(Partial::OutOfMemory) {
+        running.iter_mut().for_each(Running::stop);
+        serial = None;
+    }
     let mut verdicts: Vec<Verdict> = running.into_iter().map(|r| r.finish(options, &pass.names)).collect();
     let serial_order = serial.map(|(order, events)| finish_serial(order, &events, options));
     if let Some(known) = options.aside.known {
@@ -281,12 +291,18 @@ const ACCESSES_LEFT_OUT: &str =
 
 /// A checker at work.
 struct Running {
+    info: &'static Info,
     /// Whether what it would say holds: otherwise it is not asked.
     asked: bool,
-    analysis: Box<dyn atomvet_check::Analysis>,
+    /// None once there was no memory to go on.
+    analysis: Option<Box<dyn Analysis>>,
     findings: Findings,
+    stats: Stats,
     meter: Meter,
 }
+
+/// A checker is asked how much memory it has taken after so many events.
+const BETWEEN_LOOKS: usize = 64;
 
 impl Running {
     fn new(account: usize, entry: &Entry, options: &Options<'_>) -> Running {
@@ -301,23 +317,49 @@ impl Running {
         };
         findings.effort = options.predicting.effort(entry.info.name);
         let asked = entry.info.kind == Kind::Observed || options.in_force.allow_prediction();
-        Running { asked, analysis, findings, meter }
+        Running {
+            info: entry.info,
+            asked,
+            analysis: Some(analysis),
+            findings,
+            stats: Stats::default(),
+            meter,
+        }
     }
 
-    fn take(&mut self, slice: &pipeline::Slice<'_>) {
-        let Running { asked: true, analysis, findings, meter } = self else { return };
+    /// Takes events. If they do not fit into the memory that there is: up to which one they did.
+    fn take(&mut self, slice: &pipeline::Slice<'_>) -> Option<EventId> {
+        let Running { asked: true, analysis, findings, meter, .. } = self else { return None };
+        let analysis = analysis.as_mut()?;
         meter.measure(|| {
             if !slice.objects.is_empty() {
                 analysis.objects(slice.first_variable, slice.objects);
             }
-            analysis.events(slice.first, slice.events, findings);
-        });
+            let mut first = slice.first;
+            for events in slice.events.chunks(BETWEEN_LOOKS) {
+                analysis.events(first, events, findings);
+                first.0 += events.len() as u64;
+                if memory::is_exceeded() {
+                    return Some(first);
+                }
+            }
+            None
+        })
+    }
+
+    /// Keeps what was found, and gives back the memory.
+    fn stop(&mut self) {
+        let Running { analysis, findings, stats, meter, .. } = self;
+        if let Some(analysis) = analysis.take() {
+            *stats = meter.measure(|| analysis.stop(findings));
+        }
     }
 
     fn finish(self, options: &Options<'_>, names: &Names) -> Verdict {
-        let Running { asked, analysis, mut findings, mut meter } = self;
-        let info = analysis.info();
-        let stats = meter.measure(|| analysis.finish(&mut findings));
+        let Running { info, asked, analysis, mut findings, mut stats, mut meter } = self;
+        if let Some(analysis) = analysis {
+            stats = meter.measure(|| analysis.finish(&mut findings));
+        }
         let mut violations: Vec<Violation> = Vec::new();
         let mut by_fingerprint = HashMap::new();
         for finding in std::mem::take(&mut findings.list) {

@@ -60,13 +60,18 @@ pub(crate) fn install() -> anyhow::Result<()> {
 }
 
 fn end_at_once() -> ! {
+    remove_half_written();
+    std::process::exit(ENDED_AT_ONCE);
+}
+
+/// The process ends now: removes the files that must not stay behind.
+pub(crate) fn remove_half_written() {
     if let Ok(mut half_written) = HALF_WRITTEN.try_lock() {
         for path in half_written.drain(..) {
-            // The process ends anyway: nobody is left who could act on a failure.
+            // Nobody is left who could act on a failure.
             let _ = std::fs::remove_file(path);
         }
     }
-    std::process::exit(ENDED_AT_ONCE);
 }
 
 /// From now on a signal is answered with what was found so far.

@@ -30,6 +30,7 @@ mod java;
 mod json;
 mod list;
 mod man;
+mod memory;
 mod meter;
 mod output;
 mod pipeline;
@@ -69,6 +70,10 @@ static ALLOCATOR: meter::Counting = meter::Counting;
 #[derive(Parser, Debug)]
 #[command(name = "atomvet", version, propagate_version = true, subcommand_required = true, arg_required_else_help = true, after_help = help::AFTER)]
 struct Arguments {
+    /// Use no more memory than this, such as 2G: beyond it, report what was found and end with status 2 [default: half
+    /// of what is available]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = memory::size, help_heading = "Limits")]
+    memory: Option<memory::Size>,
     #[command(subcommand)]
     command: Command,
 }
@@ -159,6 +164,7 @@ fn main() -> ExitCode {
         }
     };
     output::survive_file_size_limit();
+    memory::limit(arguments.memory);
     ended(interrupt::install().and_then(|()| match arguments.command {
         Command::Run(args) => run::run(&args),
         Command::Java(args) => run::run_java(args),

@@ -12,6 +12,8 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::memory;
+
 /// The system's allocator, counting.
 pub(crate) struct Counting;
 
@@ -32,6 +34,7 @@ thread_local! {
 }
 
 fn count(bytes: i64) {
+    memory::count(bytes);
     let account = CURRENT.try_with(Cell::get).unwrap_or(ACCOUNTS);
     if let Some(balance) = BALANCES.get(account) {
         let live = balance.live.fetch_add(bytes, Ordering::Relaxed) + bytes;
@@ -46,19 +49,28 @@ fn signed(size: usize) -> i64 {
     i64::try_from(size).unwrap_or(i64::MAX)
 }
 
+/// Ends the process if the system refused so many bytes: nobody who asked could go on.
+fn given(pointer: *mut u8, size: usize) -> *mut u8 {
+    if pointer.is_null() {
+        memory::refused(signed(size));
+    }
+    pointer
+}
+
 // SAFETY: every call is handed on to the system's allocator unchanged; counting neither allocates
-// nor unwinds, because the thread-local is const-initialised and has no destructor.
+// nor unwinds, because the thread-local is const-initialised and has no destructor. (Above the memory limit it ends the
+// process, and allocates before it does: such allocations are counted, and nothing else comes of them.)
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(signed(layout.size()));
         // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
+        given(unsafe { System.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(signed(layout.size()));
         // SAFETY: the caller keeps the contract of `alloc_zeroed`.
-        unsafe { System.alloc_zeroed(layout) }
+        given(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
@@ -72,7 +84,7 @@ unsafe impl GlobalAlloc for Counting {
         // only the difference is counted.
         count(signed(new_size) - signed(layout.size()));
         // SAFETY: the caller keeps the contract of `realloc`.
-        unsafe { System.realloc(pointer, layout, new_size) }
+        given(unsafe { System.realloc(pointer, layout, new_size) }, new_size)
     }
 }
 

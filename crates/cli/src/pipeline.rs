@@ -23,11 +23,11 @@ use atomvet_trace::wellformed::{Discipline, Repair, Wellformed};
 use atomvet_trace::{Error, ErrorKind, Event, EventId, Format, Names, VarId};
 
 use crate::budget::Budget;
-use crate::interrupt;
 use crate::progress::Progress;
 use crate::spec::{Filter, Spec};
 use crate::spool::{Opened, Source};
 use crate::tally::{Counter, Tally};
+use crate::{interrupt, memory};
 
 /// How to read.
 #[derive(Clone, Copy, Default)]
@@ -77,11 +77,15 @@ pub(crate) enum Until {
 }
 
 impl Until {
-    /// Whether such a pass has to end now.
-    fn interrupted(self) -> bool {
-        match self {
+    /// Why such a pass has to end now, if it has.
+    fn has_to_end(self) -> Option<Partial> {
+        let interrupted = match self {
             Until::End => interrupt::requested(),
             Until::Event(_, budget) => budget.is_spent(),
+        };
+        match interrupted {
+            true => Some(Partial::Interrupted),
+            false => memory::is_exceeded().then_some(Partial::OutOfMemory),
         }
     }
 }
@@ -149,6 +153,8 @@ pub(crate) enum Partial {
     Unexplained(String),
     /// The input is cut off, and lenient reading takes what there is.
     CutOff(String),
+    /// The memory limit was reached.
+    OutOfMemory,
 }
 
 impl Partial {
@@ -158,6 +164,7 @@ impl Partial {
             Partial::Interrupted => "interrupted".to_owned(),
             Partial::Unexplained(why) => why.clone(),
             Partial::CutOff(problem) => format!("the input is cut off: {problem}"),
+            Partial::OutOfMemory => format!("the memory limit of {} was reached", memory::limit_text()),
         }
     }
 }
@@ -198,8 +205,15 @@ fn run_knowing(
     consume: impl FnMut(&Slice<'_>) -> ControlFlow<()>,
 ) -> Result<Pass, Error> {
     let mut reader = Reader::open(source, reading, known)?;
-    let mut consumer =
-        Consumer { consume, until: reading.until, consumed: Tally::default(), interrupted: false };
+    let reads_on = reader.input.is_checked();
+    let mut consumer = Consumer {
+        consume,
+        until: reading.until,
+        consumed: Tally::default(),
+        partial: None,
+        reads_on,
+        discards: false,
+    };
     let mut batch = Batch::default();
     let is_over = loop {
         if !reader.input.keeps_up() {
@@ -211,9 +225,7 @@ fn run_knowing(
     };
     let mut pass = if is_over { reader.finish() } else { run_apart(reader, &mut consumer)? };
     pass.tally = consumer.consumed;
-    if consumer.interrupted {
-        pass.partial = Some(Partial::Interrupted);
-    }
+    pass.partial = consumer.partial.or(pass.partial);
     Ok(pass)
 }
 
@@ -250,8 +262,12 @@ struct Consumer<F> {
     until: Until,
     /// The figures of what was consumed.
     consumed: Tally,
-    /// Ctrl-C has ended it.
-    interrupted: bool,
+    /// Why it ended early, if it did.
+    partial: Option<Partial>,
+    /// A program waits until its events are read: they are, though nobody wants them any more.
+    reads_on: bool,
+    /// Events are read and not handed on.
+    discards: bool,
 }
 
 impl<F: FnMut(&Slice<'_>) -> ControlFlow<()>> Consumer<F> {
@@ -259,18 +275,28 @@ impl<F: FnMut(&Slice<'_>) -> ControlFlow<()>> Consumer<F> {
     fn take(&mut self, batch: &Batch) -> ControlFlow<()> {
         let mut objects = &batch.objects[..];
         for (events, tally) in batch.events.chunks(batch.slice).zip(&batch.tallies) {
-            if self.until.interrupted() {
-                self.interrupted = true;
-                return ControlFlow::Break(());
+            if self.discards {
+                return ControlFlow::Continue(());
+            }
+            if let Some(partial) = self.until.has_to_end() {
+                self.partial = Some(partial);
+                return self.end();
             }
             let first = EventId(self.consumed.events);
             let slice = Slice { first, events, first_variable: VarId(batch.first_variable), objects };
             let enough = (self.consume)(&slice);
             self.consumed = *tally;
             objects = &[];
-            enough?;
+            if enough.is_break() {
+                return self.end();
+            }
         }
         ControlFlow::Continue(())
+    }
+
+    fn end(&mut self) -> ControlFlow<()> {
+        self.discards = self.reads_on && self.partial != Some(Partial::Interrupted);
+        if self.discards { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 }
 
@@ -331,14 +357,16 @@ impl<'a> Reader<'a> {
         // A block of names only has no events: they are told with the next ones.
         batch.events.clear();
         while batch.events.is_empty() {
-            if reading.until.interrupted() {
-                self.partial = Some(Partial::Interrupted);
+            if let Some(partial) = reading.until.has_to_end()
+                && !(partial == Partial::OutOfMemory && input.is_checked())
+            {
+                self.partial = Some(partial);
                 return Ok(false);
             }
             match input.next_block(&mut batch.events) {
                 Ok(true) => {}
                 Ok(false) => return Ok(false),
-                Err(_) if reading.until.interrupted() => {
+                Err(_) if reading.until.has_to_end() == Some(Partial::Interrupted) => {
                     self.partial = Some(Partial::Interrupted);
                     return Ok(false);
                 }

@@ -29,9 +29,9 @@ use crate::interrupt::{self, Overdue};
 use crate::output::Output;
 use crate::pipeline::{self, Pass, Told, Until};
 use crate::progress::Work;
-use crate::say;
 use crate::spool::Source;
 use crate::writer::Writer;
+use crate::{memory, say};
 
 /// How prediction is done.
 #[derive(Clone, Debug)]
@@ -56,7 +56,8 @@ impl Predicting {
             if let Ok(mut work) = work.lock() {
                 work.at(what, done, of);
             }
-            if interrupt::is_overdue(Overdue::WithMoreToCome) { Keep::Stop } else { Keep::Going }
+            let stop = interrupt::is_overdue(Overdue::WithMoreToCome) || memory::is_exceeded();
+            if stop { Keep::Stop } else { Keep::Going }
         });
         Effort::new(self.steps, Some(watch))
     }

@@ -46,6 +46,7 @@ pub(crate) fn explain(
         pass.partial.get_or_insert(Partial::Unexplained(why));
         return Ok(Scene::default());
     }
+    mark_left_out(verdicts, options, pass);
     // The checkers are done.
     footprint::shrink();
     let slow = Slow::new(&source.given, requests.list.len());
@@ -123,9 +124,12 @@ pub(crate) fn explain(
             };
         }
     }
+    let partial = searched.partial.or(looked.partial);
     if unexplained > 0 && !all_looked_at {
         let why = if interrupt::asked().is_some() {
             "interrupted".to_owned()
+        } else if partial == Some(Partial::OutOfMemory) {
+            format!("{}; --memory raises it", Partial::OutOfMemory.reason())
         } else {
             let limit = limit.as_secs_f64();
             format!("the time for explaining was spent ({limit:.0} s; --explain-seconds sets it)")
@@ -179,11 +183,25 @@ fn wanted(verdict: &Verdict, options: &Options<'_>) -> Vec<usize> {
         let wants = match violation.aside {
             Some(Aside::Suppressed(_)) => false,
             Some(Aside::Benign(_)) => true,
-            None => options.witnesses == Wanted::All || by_variable,
+            None => by_variable || (options.witnesses == Wanted::All && place < MOST_EXPLAINED),
         };
         places.extend(wants.then_some(place));
     }
     places
+}
+
+/// Of each algorithm, so many findings get a witness: nobody reads the others, and witnesses take most of the memory
+/// of a finding and most of the text of a report.
+const MOST_EXPLAINED: usize = 10_000;
+
+/// Says how many findings got no witness because there are so many.
+fn mark_left_out(verdicts: &[Verdict], options: &Options<'_>, pass: &mut Pass) {
+    let most = verdicts.iter().map(|verdict| verdict.violations.len()).max().unwrap_or(0);
+    if options.witnesses == Wanted::All && most > MOST_EXPLAINED {
+        let (all, most) = (plural(most as u64, "finding"), grouped(MOST_EXPLAINED as u64));
+        pass.partial
+            .get_or_insert(Partial::Unexplained(format!("{all}, of which the first {most} are explained")));
+    }
 }
 
 /// What could be the witness of a finding, the better first.

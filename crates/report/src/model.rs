@@ -653,10 +653,16 @@ pub fn read(text: &str) -> Result<Report, String> {
     serde_json::from_str(text).map_err(|error| format!("is not a whole report: {error}; {help}"))
 }
 
+/// Reports longer than this are written without indentation, which would be two thirds of the text.
+const MOST_INDENTED: usize = 1 << 20;
+
 /// The text of a report.
 pub fn write(report: &impl Serialize) -> String {
     // These types have string keys only and no failing serializers, so this does not fail.
-    let mut text = serde_json::to_string_pretty(report).unwrap_or_default();
+    let mut text = serde_json::to_string(report).unwrap_or_default();
+    if text.len() <= MOST_INDENTED {
+        text = serde_json::to_string_pretty(report).unwrap_or_default();
+    }
     text.push('\n');
     text
 }

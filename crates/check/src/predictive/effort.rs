@@ -75,6 +75,11 @@ impl Effort {
         if self.stopped { Keep::Stop } else { Keep::Going }
     }
 
+    /// The work ends here.
+    pub fn stop(&mut self) {
+        self.stopped = true;
+    }
+
     /// How many steps were spent.
     pub fn spent(&self) -> u64 {
         self.granted - self.left

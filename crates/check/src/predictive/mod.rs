@@ -76,6 +76,12 @@ impl<J: Judge> Observed for Offline<J> {
         let execution = self.recorder.finish();
         self.judge.judge(&execution, &mut out.effort, &mut out.predicted)
     }
+
+    /// Only a whole execution can be judged.
+    fn stop(self, _last: Here, out: &mut Findings) -> Stats {
+        out.effort.stop();
+        Stats::default()
+    }
 }
 
 impl<J: Send + 'static> Rules for Offline<J> {

@@ -1,5 +1,6 @@
 //! The command as a user sees it: every test runs the binary.
 
+mod bounds;
 mod check;
 mod commands;
 mod common;

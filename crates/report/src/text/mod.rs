@@ -73,7 +73,7 @@ pub fn render(report: &Report, sources: &mut Sources, options: &Options) -> Stri
         }
     }
     summary::verdicts(&mut page, report);
-    summary::findings(&mut page, report, &digest, &order);
+    summary::findings(&mut page, report, &digest, &order, options.most);
     summary::coverage(&mut page, report);
     page.text
 }

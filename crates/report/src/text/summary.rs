@@ -184,13 +184,18 @@ fn predictive(checker: &Predictive) -> [String; 3] {
     [short(&checker.name), "other schedules".to_owned(), blocks]
 }
 
-/// A line per finding.
-pub(super) fn findings(page: &mut Page, report: &Report, digest: &Digest, order: &Order<'_>) {
+/// The summary has a line for so many findings, or for as many as are shown in detail.
+const MOST_LINES: usize = 5_000;
+
+/// A line per finding. `most` are shown in detail.
+pub(super) fn findings(page: &mut Page, report: &Report, digest: &Digest, order: &Order<'_>, most: usize) {
     if digest.traces.iter().all(|trace| trace.coverage.is_none()) {
         return;
     }
     heading(page, report, digest, order);
-    let rows: Vec<Line<'_>> = order.all().map(|(number, finding)| Line::new(number, finding)).collect();
+    let lines = MOST_LINES.max(most);
+    let rows: Vec<Line<'_>> =
+        order.all().take(lines).map(|(number, finding)| Line::new(number, finding)).collect();
     let widest = |of: &dyn Fn(&Line<'_>) -> usize| rows.iter().map(of).max().unwrap_or(0);
     let numbers = widest(&|line| width(&line.number));
     let prints = widest(&|line| width(&line.finding.fingerprint)).min(16);
@@ -222,6 +227,11 @@ pub(super) fn findings(page: &mut Page, report: &Report, digest: &Digest, order:
             (Style::Plain, &shortened_place(line.place(), widths[2])),
         ];
         page.line(&pieces);
+    }
+    let left = order.all().count() - rows.len();
+    if left > 0 {
+        let words = format!("   … and {} more; --format json has all of them", grouped(left as u64));
+        page.line(&[(Style::Faint, &words)]);
     }
     if let Some(aside) = &report.set_aside {
         set_aside(page, aside);
