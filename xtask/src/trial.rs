@@ -7,12 +7,21 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
-use atomvet_trial::jvm;
+use atomvet_trial::{jvm, native};
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Kind {
     /// Java programs, many in one JVM
     Jvm(Options),
+    /// C programs, many in one process
+    Native {
+        /// How many programs of each kind: race-free, racy, recorded in full
+        #[arg(long, default_value_t = 1000)]
+        programs: usize,
+        /// The first seed
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+    },
 }
 
 #[derive(clap::Args)]
@@ -31,6 +40,7 @@ pub(crate) struct Options {
 pub(crate) fn run(kind: &Kind) -> anyhow::Result<()> {
     match kind {
         Kind::Jvm(options) => java(options),
+        Kind::Native { programs, seed } => c(native::Options { programs: *programs, seed: *seed }),
     }
 }
 
@@ -40,6 +50,16 @@ fn atomvet() -> anyhow::Result<PathBuf> {
     let status = Command::new(cargo).args(["build", "--package", "atomvet"]).status()?;
     ensure!(status.success(), "atomvet does not compile");
     std::fs::canonicalize("target/debug/atomvet").context("run this at the root of the repository")
+}
+
+fn c(options: native::Options) -> anyhow::Result<()> {
+    let since = Instant::now();
+    let engine = native::Engine { atomvet: atomvet()?, runtime: None };
+    for (mode, tally) in native::run(&engine, &options)? {
+        println!("{mode}: {tally}");
+    }
+    println!("{:.0} s", since.elapsed().as_secs_f64());
+    Ok(())
 }
 
 fn java(options: &Options) -> anyhow::Result<()> {

@@ -10,6 +10,7 @@
 
 pub mod blamed;
 pub mod jvm;
+pub mod native;
 pub mod random;
 pub mod reduce;
 pub mod truth;
