@@ -21,6 +21,9 @@ pub(crate) enum Kind {
         /// The first seed
         #[arg(long, default_value_t = 0)]
         seed: u64,
+        /// How many of them run in one process
+        #[arg(long, default_value_t = native::PER_PROCESS)]
+        per_process: usize,
     },
 }
 
@@ -40,7 +43,7 @@ pub(crate) struct Options {
 pub(crate) fn run(kind: &Kind) -> anyhow::Result<()> {
     match kind {
         Kind::Jvm(options) => java(options),
-        Kind::Native { programs, seed } => c(native::Options { programs: *programs, seed: *seed }),
+        &Kind::Native { programs, seed, per_process } => c(native::Options { programs, seed, per_process }),
     }
 }
 

@@ -36,7 +36,7 @@
 //! **Everything.** Where a record of every access is asked for, no word is ever written, so that none covers anything, and
 //! what is not covered is recorded.
 //!
-//! `crates/cli/tests/filter` puts all of this on trial: random schedules against their whole traces.
+//! `cargo xtask trial native` puts all of this on trial: random programs, judged by brute force.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

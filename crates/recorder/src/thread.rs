@@ -181,7 +181,7 @@ pub const FRAMES: usize = 0xffff;
 pub const STEP: u64 = 1 << 24;
 /// Where the index is in a key.
 pub const INDEX_SHIFT: u32 = 52;
-/// The period before the first of an index. `crates/cli/tests/filter` compiles a runtime that is always about to run out.
+/// The period before the first of an index. `crates/cli/tests/native_trial` compiles a runtime that is always about to run out.
 #[expect(unexpected_cfgs, reason = "no crate of the workspace is compiled so")]
 const FIRST_PERIOD: u64 = if cfg!(few_periods) { (1 << 28) - 6 } else { 0 };
 const INDEXES: usize = 1 << 12;

@@ -26,6 +26,8 @@ pub(super) struct Kind {
     pub(super) style: Style,
     /// Whether accesses of different widths overlap where nothing but their own order counts.
     pub(super) has_mixed_widths: bool,
+    /// Whether threads create others, or all are there from the start.
+    pub(super) creates_threads: bool,
 }
 
 /// A random program. It may have a child.
@@ -39,7 +41,7 @@ fn without_child(random: &mut Random, kind: Kind, forks: bool) -> Program {
     let setup = setup(random, kind);
     let mut world = World::new(&setup);
     let length = match setup.threads {
-        0..=10 => 30 + random.index(120),
+        0..=10 => 40 + random.index(200),
         _ => 3 * setup.threads,
     };
     let mut chooser = Chooser::new(&setup, random, forks);
@@ -87,7 +89,11 @@ fn setup(random: &mut Random, kind: Kind) -> Setup {
         36..=38 => 9 + random.index(12),
         _ => 66 + random.index(10),
     };
-    let initial = if threads > 60 { threads - 2 } else { 1 + random.index(threads) };
+    let initial = match threads {
+        _ if !kind.creates_threads => threads,
+        0..=60 => 1 + random.index(threads),
+        _ => threads - 2,
+    };
     let parties = 1 + random.index(initial.min(5));
     let guards = guards(random, kind.style, parties);
     let mut zones = Vec::new();

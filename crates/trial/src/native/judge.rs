@@ -5,17 +5,19 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use anyhow::{Context, bail, ensure};
+use serde_json::Value;
 
 use super::generate::{self, Kind, Style, events};
-use super::program::{LABELS, NUMBERS, Program, label_name};
+use super::known::Feature;
+use super::program::{LABELS, NUMBERS, Program, Step, label_name};
 use crate::blamed::{Counts, Difference, blamed};
 use crate::random::Random;
 use crate::reduce::Reducer;
 use crate::truth::{Commuting, Conflicts, Conventions, Label, violated};
 
-/// Programs per process of the walker; each may have a child.
-const BATCH: usize = 50;
-const _: () = assert!(2 * BATCH <= NUMBERS);
+/// Programs per process of the walker, for most engines; each may have a child.
+pub const PER_PROCESS: usize = 50;
+const _: () = assert!(2 * PER_PROCESS <= NUMBERS);
 
 /// What is put on trial.
 pub struct Engine {
@@ -32,6 +34,8 @@ pub struct Options {
     pub programs: usize,
     /// Where random numbers start.
     pub seed: u64,
+    /// How many programs run in one process, at most [`PER_PROCESS`].
+    pub per_process: usize,
 }
 
 /// What came of it.
@@ -99,8 +103,9 @@ pub fn run(engine: &Engine, options: &Options) -> anyhow::Result<Tallies> {
     let mut bench = Bench::new(engine)?;
     let mut tallies = [Mode::RaceFree, Mode::Racy, Mode::Recorded].map(|mode| (mode, Tally::default()));
     for (mode, tally) in &mut tallies {
-        for batch in 0..options.programs.div_ceil(BATCH) {
-            let size = BATCH.min(options.programs - batch * BATCH);
+        let most = options.per_process.clamp(1, PER_PROCESS);
+        for batch in 0..options.programs.div_ceil(most) {
+            let size = most.min(options.programs - batch * most);
             let seed = options.seed.wrapping_mul(1_000_000).wrapping_add(batch as u64 * 10 + *mode as u64);
             if let Err(error) = bench.try_batch(*mode, seed, size, tally) {
                 bench.folder.disable_cleanup(true);
@@ -157,12 +162,12 @@ impl<'e> Bench<'e> {
         let setting = setting(&mut random, mode);
         let programs: Vec<Program> = (0..size)
             .map(|_| {
-                let kind = kind(&mut random, mode);
+                let kind = kind(&mut random, mode, self.engine);
                 generate::program(&mut random, kind)
             })
             .collect();
         let expected = truth(&programs, setting.conventions);
-        let found = self.blamed(&programs, setting)?;
+        let Some(found) = self.blamed(&programs, setting)? else { return Ok(()) };
         tally.programs += programs.len() + programs.iter().filter(|program| program.child.is_some()).count();
         tally.violated += expected.values().sum::<usize>();
         tally.blamed += found.values().sum::<usize>();
@@ -183,25 +188,24 @@ impl<'e> Bench<'e> {
     /// The programs that are needed for a wrong verdict, each as small as possible.
     fn reduce(&self, programs: Vec<Program>, setting: Setting) -> Vec<Program> {
         let is_wrong = |programs: &[Program]| match self.blamed(programs, setting) {
-            Ok(found) => {
+            Ok(Some(found)) => {
                 let difference = Difference::between(&found, &truth(programs, setting.conventions));
                 !is_fine(&difference, setting.mode)
             }
-            Err(_) => false,
+            Ok(None) | Err(_) => false,
         };
         let whole = Reducer { group: &|_| 0, repair: &|programs| programs, budget: 100 };
         let mut programs = whole.reduce(programs, is_wrong);
-        for at in 0..programs.len() {
-            let program = programs[at].clone();
+        let budget = 400 / programs.len();
+        for (at, is_child) in (0..programs.len()).flat_map(|at| [(at, false), (at, true)]) {
+            let Some(program) = part(&mut programs[at], is_child).cloned() else { continue };
             let repair = |steps| generate::repair(&program.setup, steps);
-            let reducer = Reducer {
-                group: &|step: &super::program::Step| step.thread as u64,
-                repair: &repair,
-                budget: 400,
-            };
-            let with = |steps: &[_]| {
+            let reducer = Reducer { group: &|step: &Step| step.thread as u64, repair: &repair, budget };
+            let with = |steps: &[Step]| {
                 let mut all = programs.clone();
-                all[at].steps = steps.to_vec();
+                if let Some(program) = part(&mut all[at], is_child) {
+                    program.steps = steps.to_vec();
+                }
                 all
             };
             let steps = reducer.reduce(program.steps.clone(), |steps| is_wrong(&with(steps)));
@@ -210,8 +214,8 @@ impl<'e> Bench<'e> {
         programs
     }
 
-    /// What the checker blames.
-    fn blamed(&self, programs: &[Program], setting: Setting) -> anyhow::Result<Counts> {
+    /// What the checker blames. Nothing if it says that it lost threads, which only a runtime of our own may.
+    fn blamed(&self, programs: &[Program], setting: Setting) -> anyhow::Result<Option<Counts>> {
         let mut text = String::new();
         for (at, program) in programs.iter().enumerate() {
             program.encode(2 * at, &mut text);
@@ -249,6 +253,11 @@ impl<'e> Bench<'e> {
             "the walker did not come to its end: {}",
             String::from_utf8_lossy(&output.stderr)
         );
+        let lost = lost(&std::fs::read(self.path("report.json"))?)?;
+        if lost > 0 {
+            ensure!(self.engine.runtime.is_some(), "the checker lost {lost} threads, orders or accesses");
+            return Ok(None);
+        }
         if setting.mode == Mode::Recorded {
             let mut command = Command::new(&self.engine.atomvet);
             command.args(["check", "--format", "json", "-o"]).arg(self.path("report.json"));
@@ -265,7 +274,7 @@ impl<'e> Bench<'e> {
         let names = (0..NUMBERS).flat_map(|number| (0..LABELS).map(move |label| label_name(number, label)));
         let names: std::collections::BTreeSet<String> = names.collect();
         counts.retain(|name, _| names.contains(name));
-        Ok(counts)
+        Ok(Some(counts))
     }
 
     /// The traces that were recorded, one per process.
@@ -274,6 +283,20 @@ impl<'e> Bench<'e> {
         let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()?;
         Ok(paths.into_iter().filter(|path| path.to_string_lossy().contains("trace.atv")).collect())
     }
+}
+
+/// How much a run says that it could not follow.
+fn lost(report: &[u8]) -> anyhow::Result<u64> {
+    let report: Value = serde_json::from_slice(report)?;
+    let traces = report["traces"].as_array().context("the report has no traces")?;
+    let kinds = ["lost_threads", "lost_in_handlers", "lost_orders", "unknown_joins"];
+    let numbers = traces.iter().flat_map(|trace| kinds.map(|kind| trace["program"][kind].as_u64()));
+    Ok(numbers.map(Option::unwrap_or_default).sum())
+}
+
+/// The program, or its child.
+fn part(program: &mut Program, is_child: bool) -> Option<&mut Program> {
+    if is_child { program.child.as_deref_mut() } else { Some(program) }
 }
 
 fn finish(command: &mut Command) -> anyhow::Result<Output> {
@@ -315,13 +338,17 @@ fn add_truth(
     forks
 }
 
-fn kind(random: &mut Random, mode: Mode) -> Kind {
+fn kind(random: &mut Random, mode: Mode, engine: &Engine) -> Kind {
     let style = match mode {
         Mode::RaceFree => Style::RaceFree,
         Mode::Racy => Style::Racy,
         Mode::Recorded => *random.choose(&[Style::RaceFree, Style::Racy]),
     };
-    Kind { style, has_mixed_widths: mode == Mode::Racy }
+    Kind {
+        style,
+        has_mixed_widths: mode == Mode::Racy || Feature::MixedWidths.is_on(),
+        creates_threads: engine.runtime.is_none() || Feature::CreatedWhileNumbersRunOut.is_on(),
+    }
 }
 
 fn setting(random: &mut Random, mode: Mode) -> Setting {

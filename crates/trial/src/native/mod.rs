@@ -6,7 +6,8 @@
 
 mod generate;
 mod judge;
+mod known;
 mod program;
 mod world;
 
-pub use judge::{Engine, Mode, Options, Tallies, Tally, run};
+pub use judge::{Engine, Mode, Options, PER_PROCESS, Tallies, Tally, run};
