@@ -8,6 +8,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 
@@ -211,6 +212,10 @@ public final class Turn {
     }
 
     public static int peek(AtomicIntegerArray array, int index) {
+        return array.get(index);
+    }
+
+    public static long peek(AtomicLongArray array, int index) {
         return array.get(index);
     }
 

@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::happening::{Execution, Happening, Location};
 use super::locks::Lock;
-use super::program::{self, Mode, Program, Statement, Type, Variable};
-use super::vocabulary::{Effect, vocabulary};
+use super::memory::{self, CAPTURED, Memory};
+use super::program::{self, Mode, Program, Statement};
+use super::vocabulary::Effect;
 
 /// Tells statements of a program apart.
 pub(crate) fn address(statement: &Statement) -> usize {
@@ -66,6 +67,17 @@ struct Actor<'p> {
     started: bool,
     /// Waits for a notification or at the barrier.
     waits: bool,
+    /// Per method that it is in, the object that it has got from whoever started it, and has passed on.
+    captured: Vec<usize>,
+}
+
+/// A task that waits for its worker.
+#[derive(Clone)]
+struct Submitted {
+    task: usize,
+    /// What the worker receives.
+    sent: usize,
+    captured: usize,
 }
 
 struct World<'p> {
@@ -79,7 +91,7 @@ struct World<'p> {
     latches: Vec<(usize, BTreeMap<usize, usize>)>,
     arrived: Vec<usize>,
     /// Per executor: tasks that its worker has not begun.
-    submitted: Vec<VecDeque<(usize, usize)>>,
+    submitted: Vec<VecDeque<Submitted>>,
     /// Tasks that are done, and what those who wait for them receive.
     done: BTreeMap<usize, usize>,
     /// Classes that are initialised, or about to be, and by whom.
@@ -87,11 +99,7 @@ struct World<'p> {
     initialised: BTreeSet<usize>,
     /// Per object, the lock that its monitor is.
     monitors: BTreeMap<usize, usize>,
-    /// Per variable that is a slot, the object.
-    objects: BTreeMap<usize, usize>,
-    /// Keys that are not there.
-    absent: BTreeSet<usize>,
-    numbers: usize,
+    memory: Memory,
     execution: Execution,
 }
 
@@ -101,11 +109,9 @@ impl<'p> World<'p> {
         for (thread, body) in program.threads.iter().enumerate() {
             let frame = Frame { what: What::Thread, rest: body, by: None };
             let started = !program.is_started_inside(thread);
-            actors.push(Actor { frames: vec![frame], started, waits: false });
+            actors.push(Actor { frames: vec![frame], started, waits: false, captured: vec![CAPTURED] });
         }
         actors.resize_with(program.threads.len() + program.executors.len(), Actor::default);
-        let objects =
-            (0..program.variables.len()).filter(|&at| matches!(program.variables[at], Variable::Slot(_)));
         let permits = |&number: &usize| VecDeque::from(vec![None; number]);
         World {
             program,
@@ -120,16 +126,9 @@ impl<'p> World<'p> {
             initialising: BTreeMap::new(),
             initialised: BTreeSet::new(),
             monitors: BTreeMap::new(),
-            objects: objects.map(|slot| (slot, slot)).collect(),
-            absent: BTreeSet::new(),
-            numbers: program.variables.len(),
+            memory: Memory::new(program),
             execution: Execution::default(),
         }
-    }
-
-    fn number(&mut self) -> usize {
-        self.numbers += 1;
-        self.numbers
     }
 
     fn happens(&mut self, thread: usize, happening: Happening) {
@@ -169,7 +168,7 @@ impl<'p> World<'p> {
         let mut frames = self.actors[thread].frames.clone();
         if self.is_worker(thread) && frames.is_empty() {
             let executor = thread - self.program.threads.len();
-            let &(task, _) = self.submitted[executor].front()?;
+            let task = self.submitted[executor].front()?.task;
             frames.push(Frame { what: What::Task(task), rest: &self.program.tasks[task], by: None });
         }
         loop {
@@ -200,7 +199,7 @@ impl<'p> World<'p> {
                 Some(lock) => self.locks[lock].can_be_taken(thread, Mode::Exclusive),
                 None => true,
             },
-            Statement::HoldItem { slot, .. } => match self.monitors.get(&self.objects[&slot]) {
+            Statement::HoldItem { slot, .. } => match self.monitors.get(&self.memory.object(slot)) {
                 Some(&lock) => self.locks[lock].can_be_taken(thread, Mode::Exclusive),
                 None => true,
             },
@@ -249,7 +248,10 @@ impl<'p> World<'p> {
     fn advance(&mut self, thread: usize) {
         if self.is_worker(thread) && self.actors[thread].frames.is_empty() {
             let executor = thread - self.program.threads.len();
-            let Some((task, sent)) = self.submitted[executor].pop_front() else { return };
+            let Some(Submitted { task, sent, captured }) = self.submitted[executor].pop_front() else {
+                return;
+            };
+            self.actors[thread].captured = vec![captured];
             if !self.actors[thread].started {
                 self.actors[thread].started = true;
             }
@@ -290,6 +292,8 @@ impl<'p> World<'p> {
         self.happens(thread, Happening::Begin(method));
         let rest = &self.program.methods[method].body;
         let frame = Frame { what: What::Method(method), rest, by: Some(by) };
+        let captured = self.captured(thread);
+        self.actors[thread].captured.push(captured);
         self.actors[thread].frames.push(frame);
     }
 
@@ -299,13 +303,14 @@ impl<'p> World<'p> {
         match frame.what {
             What::Hold(lock, mode) => self.release(thread, lock, mode),
             What::Method(method) => {
+                self.actors[thread].captured.pop();
                 self.happens(thread, Happening::End);
                 if let Some(lock) = self.program.methods[method].synchronized {
                     self.release(thread, lock, Mode::Exclusive);
                 }
             }
             What::Task(task) => {
-                let sent = self.number();
+                let sent = self.memory.number();
                 self.happens(thread, Happening::Send(sent));
                 self.done.insert(task, sent);
             }
@@ -349,7 +354,7 @@ impl<'p> World<'p> {
             }
             Statement::HoldItem { slot, ref body } => {
                 self.happens(thread, Happening::Access(Location::Variable(slot), Effect::Read));
-                let object = self.objects[&slot];
+                let object = self.memory.object(slot);
                 let lock = *self.monitors.entry(object).or_insert_with(|| {
                     self.locks.push(Lock::new(program::Lock::Monitor));
                     self.locks.len() - 1
@@ -373,7 +378,7 @@ impl<'p> World<'p> {
                 }
             }
             Statement::Put { queue } => {
-                let (object, sent) = (self.number(), self.number());
+                let (object, sent) = (self.memory.number(), self.memory.number());
                 self.item(thread, object, Effect::Write);
                 self.happens(thread, Happening::Send(sent));
                 self.queues[queue].push_back((object, sent));
@@ -391,12 +396,12 @@ impl<'p> World<'p> {
                 };
             }
             Statement::Release { semaphore } => {
-                let sent = self.number();
+                let sent = self.memory.number();
                 self.happens(thread, Happening::Send(sent));
                 self.semaphores[semaphore].push_back(Some(sent));
             }
             Statement::CountDown { latch } => {
-                let sent = self.number();
+                let sent = self.memory.number();
                 self.happens(thread, Happening::Send(sent));
                 let (count, senders) = &mut self.latches[latch];
                 *count = count.saturating_sub(1);
@@ -421,13 +426,14 @@ impl<'p> World<'p> {
             }
             Statement::Submit { executor, task } => {
                 let worker = self.program.threads.len() + executor;
-                let sent = self.number();
+                let sent = self.memory.number();
                 let is_first = !self.actors[worker].started && self.submitted[executor].is_empty();
                 if is_first {
                     self.happens(thread, Happening::Fork(worker));
                 }
                 self.happens(thread, Happening::Send(sent));
-                self.submitted[executor].push_back((task, sent));
+                let captured = self.captured(thread);
+                self.submitted[executor].push_back(Submitted { task, sent, captured });
             }
             Statement::Get { task } => {
                 if let Some(&sent) = self.done.get(&task) {
@@ -435,7 +441,13 @@ impl<'p> World<'p> {
                 }
             }
             Statement::Start { thread: started } => {
+                let object = self.memory.number();
+                self.item(thread, object, Effect::Write);
+                if let Some(captured) = self.actors[thread].captured.last_mut() {
+                    *captured = object;
+                }
                 self.happens(thread, Happening::Fork(started));
+                self.actors[started].captured = vec![object];
                 self.actors[started].started = true;
             }
             Statement::Join { thread: ended } => {
@@ -455,40 +467,19 @@ impl<'p> World<'p> {
         }
     }
 
+    /// The object that a method has got from its caller.
+    fn captured(&self, thread: usize) -> usize {
+        self.actors[thread].captured.last().copied().unwrap_or(CAPTURED)
+    }
+
     /// The field that objects come with.
     fn item(&mut self, thread: usize, object: usize, effect: Effect) {
-        let location = Location::Item { object, of: Type::Int, volatile: false };
-        self.happens(thread, Happening::Access(location, effect));
+        self.happens(thread, Happening::Access(memory::field(object), effect));
     }
 
     fn access(&mut self, thread: usize, variable: usize, operation: usize) {
-        let kind = self.program.variables[variable];
-        let mut location = Location::Variable(variable);
-        if let Variable::Item { slot, of, volatile } = kind {
-            self.happens(thread, Happening::Access(Location::Variable(slot), Effect::Read));
-            location = Location::Item { object: self.objects[&slot], of, volatile };
-        }
-        for &effect in vocabulary(kind)[operation].effects {
-            let effect = match effect {
-                Effect::New => {
-                    let object = self.number();
-                    self.item(thread, object, Effect::Write);
-                    self.objects.insert(variable, object);
-                    Effect::Write
-                }
-                Effect::Toggle | Effect::Replace => {
-                    let was_there = !self.absent.remove(&variable);
-                    if was_there && effect == Effect::Toggle {
-                        self.absent.insert(variable);
-                    }
-                    if was_there { Effect::Update } else { Effect::Write }
-                }
-                Effect::Write => {
-                    self.absent.remove(&variable);
-                    effect
-                }
-                _ => effect,
-            };
+        let captured = self.captured(thread);
+        for (location, effect) in self.memory.access(self.program, variable, operation, captured) {
             self.happens(thread, Happening::Access(location, effect));
         }
     }

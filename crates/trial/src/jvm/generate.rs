@@ -1,12 +1,12 @@
 //! Random programs that run to their end.
 
+use super::declarations::ELEMENTS;
 use super::execute::execute;
 use super::known::Feature;
 use super::program::{
     Atomic, Collection, Executor, Kind, Lock, Map, Method, Mode, Program, Queue, Slot, Statement, Type,
     Variable,
 };
-use super::source::ELEMENTS;
 use super::vocabulary::{Effect, needs_order, vocabulary};
 use crate::random::Random;
 
@@ -42,6 +42,8 @@ struct Generator<'r> {
     /// Methods from this one on can be called.
     callable: usize,
     in_task: bool,
+    /// Which has no object from whoever started its thread.
+    in_initialiser: bool,
     has_tried: bool,
 }
 
@@ -83,6 +85,7 @@ impl Generator<'_> {
             held: Vec::new(),
             callable: 0,
             in_task: false,
+            in_initialiser: false,
             has_tried: false,
         }
     }
@@ -163,6 +166,7 @@ impl Generator<'_> {
                 Queue::ArrayBlocking,
                 Queue::ConcurrentLinked,
                 Queue::LinkedBlockingDeque,
+                Queue::LinkedTransfer,
             ]);
             self.program.queues.push(queue);
         }
@@ -184,11 +188,13 @@ impl Generator<'_> {
             self.program.executors.push(executor);
         }
         if self.has(Extra::Initialiser) {
+            self.in_initialiser = true;
             let mut body: Vec<Statement> =
                 (0..1 + self.below(2)).filter_map(|_| self.initialising_access()).collect();
             if self.one_in(3) {
                 body.extend(self.hold(2));
             }
+            self.in_initialiser = false;
             self.program.classes.push(body);
         }
     }
@@ -197,10 +203,15 @@ impl Generator<'_> {
     fn variable(&mut self) {
         let of = self.pick(&Type::ALL);
         let volatile = self.one_in(3);
-        let variable = match self.below(14) {
+        let variable = match self.below(17) {
             0..3 => Variable::Field { object: self.below(2), of, volatile },
             3 | 4 => Variable::Static { of, volatile },
             5 | 6 => Variable::Element { of, index: self.below(ELEMENTS) },
+            14 => {
+                let slot = self.add(Variable::Slot(Slot::Array));
+                Variable::ItemElement { slot, index: self.below(2) }
+            }
+            15 | 16 => Variable::Captured { of: self.pick(&[Type::Int, of]), volatile },
             7 | 8 => {
                 let through_reference = Feature::ObjectsInAtomicReferences.is_on() && self.one_in(4);
                 let slot = match through_reference {
@@ -214,7 +225,10 @@ impl Generator<'_> {
                 let atomic = self.pick(&[Atomic::Integer, Atomic::Long, Atomic::Boolean, Atomic::Reference]);
                 Variable::Atomic(atomic)
             }
-            10 => Variable::AtomicElement { index: self.below(2) },
+            10 => {
+                let of = self.pick(&[Atomic::Integer, Atomic::Long, Atomic::Reference]);
+                Variable::AtomicElement { of, index: self.below(2) }
+            }
             11 => Variable::Adder,
             12 => {
                 let map = self.pick(&[Map::Concurrent, Map::SkipList, Map::Hashtable, Map::Synchronized]);
@@ -239,6 +253,8 @@ impl Generator<'_> {
                 | Variable::AtomicElement { .. }
                 | Variable::Key { .. }
                 | Variable::Item { .. }
+                | Variable::ItemElement { .. }
+                | Variable::Captured { .. }
         );
         if let Some(at) = self.program.variables.iter().position(|&other| is_same && other == variable) {
             return at;
@@ -355,7 +371,9 @@ impl Generator<'_> {
             let words = vocabulary(self.program.variables[variable]);
             let operation = self.below(words.len());
             let is_off = words[operation].needs.is_some_and(|feature| !feature.is_on());
-            if is_off || words[operation].is_rare && !self.one_in(30) {
+            let is_missing =
+                self.in_initialiser && matches!(self.program.variables[variable], Variable::Captured { .. });
+            if is_off || is_missing || words[operation].is_loop && !self.one_in(30) {
                 continue;
             }
             let only_reads = words[operation].effects.iter().all(|&effect| effect == Effect::Read);
@@ -371,7 +389,9 @@ impl Generator<'_> {
     fn may_access(&self, variable: usize, mode: Mode) -> bool {
         let is_guarded = self.guards[variable].is_none_or(|lock| self.is_held(lock, mode));
         match self.program.variables[variable] {
-            Variable::Item { slot, .. } => is_guarded && self.may_access(slot, Mode::Shared),
+            Variable::Item { slot, .. } | Variable::ItemElement { slot, .. } => {
+                is_guarded && self.may_access(slot, Mode::Shared)
+            }
             _ => is_guarded,
         }
     }
@@ -501,6 +521,22 @@ impl Generator<'_> {
                 thread = self.below(actors);
             }
             self.program.preferred.push(thread);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_end_and_a_seed_gives_one_program() {
+        for seed in 0..300 {
+            let style = if seed % 2 == 0 { Style::Ordered } else { Style::Racy };
+            let program = generate(&mut Random::new(seed), style);
+            let execution = execute(&program).expect("it ends");
+            assert_eq!(execution.order.len(), execution.within.len());
+            assert_eq!(program, generate(&mut Random::new(seed), style));
         }
     }
 }

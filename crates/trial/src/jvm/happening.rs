@@ -10,6 +10,8 @@ pub(crate) enum Location {
     Variable(usize),
     /// A field of an object, which has a number.
     Item { object: usize, of: Type, volatile: bool },
+    /// An element of an array, which has a number.
+    Element { array: usize, index: usize },
 }
 
 /// What happens, as an order of all threads has it.

@@ -9,12 +9,14 @@
 //! - With one, what is blamed is violated; some of what is violated may be missed.
 //! - A recording of everything is equal to the truth, race or not.
 
+mod declarations;
 mod events;
 mod execute;
 mod generate;
 mod happening;
 mod known;
 mod locks;
+mod memory;
 mod program;
 mod races;
 mod run;

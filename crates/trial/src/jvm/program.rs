@@ -50,6 +50,8 @@ pub(crate) enum Slot {
     Plain,
     Volatile,
     AtomicReference,
+    /// A volatile field that refers to an array of `int`.
+    Array,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -103,9 +105,20 @@ pub(crate) enum Variable {
         of: Type,
         volatile: bool,
     },
+    /// An element of the array that a slot refers to at the time.
+    ItemElement {
+        slot: usize,
+        index: usize,
+    },
+    /// A field of the object that a thread has got from the one that started it.
+    Captured {
+        of: Type,
+        volatile: bool,
+    },
     Atomic(Atomic),
-    /// An element of the only `AtomicIntegerArray`.
+    /// An element of the only array of such atomics: not `Boolean`.
     AtomicElement {
+        of: Atomic,
         index: usize,
     },
     /// A `LongAdder`.
@@ -153,6 +166,7 @@ pub(crate) enum Queue {
     ArrayBlocking,
     ConcurrentLinked,
     LinkedBlockingDeque,
+    LinkedTransfer,
 }
 
 /// Who runs tasks: one thread each.
@@ -234,6 +248,7 @@ pub(crate) enum Statement {
     Get {
         task: usize,
     },
+    /// Starts a thread, with a new object that both have from now on.
     Start {
         thread: usize,
     },

@@ -102,6 +102,7 @@ impl Races {
         let is_plain = match location {
             Location::Variable(variable) => needs_order(program.variables[variable]),
             Location::Item { volatile, .. } => !volatile,
+            Location::Element { .. } => true,
         };
         let (reads, writes) = (effect != Effect::Write, effect != Effect::Read);
         let mine = self.threads.entry(thread).or_default();

@@ -145,3 +145,17 @@ fn options(conventions: Conventions) -> [&'static str; 2] {
         },
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::block;
+
+    #[test]
+    fn labels_name_programs_and_methods() {
+        assert_eq!(block("P7.b3"), Some((7, 3)));
+        assert_eq!(block("P70$B13.<init>"), Some((70, 13)));
+        for other in ["Main.main", "P7.thread3", "P7.lambda$play$0", "P7$O.<init>", "P7.b3x"] {
+            assert_eq!(block(other), None, "{other}");
+        }
+    }
+}

@@ -121,3 +121,43 @@ fn remove(body: &mut Vec<Statement>, at: &mut usize, keep: Keep) -> bool {
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::generate::{Style, generate};
+    use super::super::happening::Happening;
+    use super::*;
+    use crate::random::Random;
+
+    /// Whether a value of one thread comes to another through a queue.
+    fn hands_over(program: &Program) -> bool {
+        let execution = execute(program).expect("only programs that end are tried");
+        let puts = |&(thread, happening): &_| match happening {
+            Happening::Send(sent) => Some((thread, sent)),
+            _ => None,
+        };
+        let sent: Vec<(usize, usize)> = execution.happenings.iter().filter_map(puts).collect();
+        program.has(|statement| matches!(statement, Statement::Take { .. }))
+            && execution.happenings.iter().any(|&(thread, happening)| match happening {
+                Happening::Receive(signal) => sent.iter().any(|&(by, sent)| sent == signal && by != thread),
+                _ => false,
+            })
+    }
+
+    #[test]
+    fn what_is_not_needed_goes() {
+        let mut tried = 0;
+        for seed in 0..80 {
+            let program = generate(&mut Random::new(seed), Style::Ordered);
+            if hands_over(&program) {
+                tried += 1;
+                let fails = |programs: &[Program]| Ok(programs.iter().map(hands_over).collect());
+                let smallest = shrink(program, fails).expect("nothing can go wrong");
+                // One puts, one takes.
+                let order = execute(&smallest).expect("it ends").order;
+                assert_eq!(order.len(), 2, "{smallest:#?}");
+            }
+        }
+        assert!(tried > 2, "only {tried} programs hand something over");
+    }
+}

@@ -2,19 +2,16 @@
 
 use std::fmt::Write as _;
 
-use super::program::{
-    Atomic, Collection, Executor, Kind, Lock, Map, Mode, Program, Queue, Slot, Statement, Type, Variable,
-};
+use super::declarations::{declarations, map_name};
+use super::program::{Atomic, Executor, Kind, Lock, Mode, Program, Queue, Slot, Statement, Type, Variable};
 use super::vocabulary::vocabulary;
 
 /// The class that forces the order.
 pub(crate) const TURN: &str = include_str!("Turn.java");
-/// How many elements arrays have, and how many keys maps.
-pub(crate) const ELEMENTS: usize = 4;
 
 /// The source of a class with this name. Its method `play` runs the program, in this order.
 pub(crate) fn source(program: &Program, class: &str, order: &[usize]) -> String {
-    let mut writer = Writer { program, class, text: String::new(), locals: 0, depth: 1 };
+    let mut writer = Writer { program, class, text: String::new(), locals: 0, variants: 0, depth: 1 };
     writer.class(order);
     writer.text
 }
@@ -36,6 +33,8 @@ struct Writer<'p> {
     text: String,
     /// Names of local variables so far.
     locals: usize,
+    /// How often there was more than one way to write something.
+    variants: usize,
     depth: usize,
 }
 
@@ -61,14 +60,16 @@ impl Writer<'_> {
         }
         self.text += "import java.util.concurrent.atomic.*;\nimport java.util.concurrent.locks.*;\n\n";
         let _ = writeln!(self.text, "public class {class} {{");
-        self.open("static class O");
-        for of in Type::ALL {
-            let java = of.java();
-            self.line(format_args!("{java} f_{java}; volatile {java} g_{java};"));
+        let (inherited, own) = Type::ALL.split_at(5);
+        for (name, types) in [("Base", inherited), ("O extends Base", own)] {
+            self.open(format_args!("static class {name}"));
+            for java in types.iter().map(|of| of.java()) {
+                self.line(format_args!("{java} f_{java}; volatile {java} g_{java};"));
+            }
+            self.close();
         }
-        self.close();
         self.line(format_args!("static final {class} self = new {class}();"));
-        self.things();
+        declarations(program).into_iter().for_each(|line| self.line(line));
         for (number, body) in program.classes.iter().enumerate() {
             self.open(format_args!("static class C{number}"));
             self.open("static");
@@ -96,7 +97,7 @@ impl Writer<'_> {
                     "B"
                 }
             };
-            self.open(format_args!("{kind}{number}() throws Exception"));
+            self.open(format_args!("{kind}{number}(O c) throws Exception"));
             if method.synchronized.is_some() {
                 self.line("Turn.done();");
             }
@@ -110,136 +111,19 @@ impl Writer<'_> {
             }
         }
         for (number, body) in program.tasks.iter().enumerate() {
-            self.open(format_args!("private static void task{number}() throws Exception"));
+            self.open(format_args!("private static void task{number}(O c) throws Exception"));
             self.body(body);
             self.step("");
             self.close();
         }
         for (number, body) in program.threads.iter().enumerate() {
-            self.open(format_args!("private static void thread{number}() throws Exception"));
+            self.open(format_args!("private static void thread{number}(O c) throws Exception"));
             self.line(format_args!("Turn.enter({number});"));
             self.body(body);
             self.close();
         }
         self.play(order);
         let _ = writeln!(self.text, "}}");
-    }
-
-    /// Static fields for all that is shared.
-    fn things(&mut self) {
-        let program = self.program;
-        let has = |kind: &dyn Fn(&Variable) -> bool| program.variables.iter().any(kind);
-        for object in 0..4 {
-            if has(&|v| matches!(v, Variable::Field { object: of, .. } if *of == object)) {
-                self.line(format_args!("static final O o{object} = new O();"));
-            }
-        }
-        for of in Type::ALL {
-            if has(&|v| matches!(v, Variable::Element { of: element, .. } if *element == of)) {
-                let java = of.java();
-                self.line(format_args!("static final {java}[] a_{java} = new {java}[{ELEMENTS}];"));
-            }
-        }
-        for map in [Map::Concurrent, Map::SkipList, Map::Hashtable, Map::Synchronized] {
-            if has(&|v| matches!(v, Variable::Key { map: of, .. } if *of == map)) {
-                let (name, kind) = (map_name(map), map_kind(map));
-                self.line(format_args!(
-                    "static final Map<String, Integer> {name} = Turn.filled({kind}, {ELEMENTS});"
-                ));
-            }
-        }
-        if has(&|v| matches!(v, Variable::AtomicElement { .. })) {
-            self.line(format_args!(
-                "static final AtomicIntegerArray aa = new AtomicIntegerArray({ELEMENTS});"
-            ));
-        }
-        self.line("static final VarHandle ELEMENT = MethodHandles.arrayElementVarHandle(int[].class);");
-        self.line("static final VarHandle FIELD = Turn.handle(MethodHandles.lookup(), O.class, \"g_int\", int.class);");
-        self.line("static final AtomicIntegerFieldUpdater<O> UPDATER = AtomicIntegerFieldUpdater.newUpdater(O.class, \"g_int\");");
-        for (number, variable) in program.variables.iter().enumerate() {
-            let declaration = match *variable {
-                Variable::Static { of, volatile } => {
-                    format!("static {}{} v{number};", if volatile { "volatile " } else { "" }, of.java())
-                }
-                Variable::Slot(Slot::Plain) => format!("static O v{number} = new O();"),
-                Variable::Slot(Slot::Volatile) => format!("static volatile O v{number} = new O();"),
-                Variable::Slot(Slot::AtomicReference) => {
-                    format!("static final AtomicReference<O> v{number} = new AtomicReference<>(new O());")
-                }
-                Variable::Atomic(kind) => {
-                    let (of, new) = match kind {
-                        Atomic::Integer => ("AtomicInteger", "AtomicInteger"),
-                        Atomic::Long => ("AtomicLong", "AtomicLong"),
-                        Atomic::Boolean => ("AtomicBoolean", "AtomicBoolean"),
-                        Atomic::Reference => ("AtomicReference<Object>", "AtomicReference<>"),
-                    };
-                    format!("static final {of} v{number} = new {new}();")
-                }
-                Variable::Adder => format!("static final LongAdder v{number} = new LongAdder();"),
-                Variable::Collection(Collection::StringBuffer) => {
-                    format!("static final StringBuffer v{number} = new StringBuffer().append('a');")
-                }
-                Variable::Collection(kind) => {
-                    let new = match kind {
-                        Collection::Vector => "new Vector<>()",
-                        Collection::CopyOnWrite => "new CopyOnWriteArrayList<>()",
-                        _ => "Collections.synchronizedList(new ArrayList<>())",
-                    };
-                    format!("static final List<Integer> v{number} = Turn.filled({new});")
-                }
-                Variable::Field { .. }
-                | Variable::Element { .. }
-                | Variable::Item { .. }
-                | Variable::AtomicElement { .. }
-                | Variable::Key { .. } => continue,
-            };
-            self.line(declaration);
-        }
-        for (number, lock) in program.locks.iter().enumerate() {
-            match lock {
-                Lock::Monitor => self.line(format_args!("static final Object l{number} = new Object();")),
-                Lock::Reentrant => {
-                    self.line(format_args!("static final ReentrantLock l{number} = new ReentrantLock();"));
-                    self.line(format_args!("static final Condition c{number} = l{number}.newCondition();"));
-                }
-                Lock::ReadWrite => self.line(format_args!(
-                    "static final ReentrantReadWriteLock l{number} = new ReentrantReadWriteLock();"
-                )),
-                Lock::Stamped => {
-                    self.line(format_args!("static final StampedLock l{number} = new StampedLock();"));
-                }
-                Lock::This | Lock::Class => {}
-            }
-        }
-        for (number, queue) in program.queues.iter().enumerate() {
-            let new = match queue {
-                Queue::LinkedBlocking => "LinkedBlockingQueue<>()",
-                Queue::ArrayBlocking => "ArrayBlockingQueue<>(100)",
-                Queue::ConcurrentLinked => "ConcurrentLinkedQueue<>()",
-                Queue::LinkedBlockingDeque => "LinkedBlockingDeque<>()",
-            };
-            self.line(format_args!("static final Queue<O> q{number} = new {new};"));
-        }
-        for (number, permits) in program.semaphores.iter().enumerate() {
-            self.line(format_args!("static final Semaphore m{number} = new Semaphore({permits});"));
-        }
-        for (number, count) in program.latches.iter().enumerate() {
-            self.line(format_args!("static final CountDownLatch d{number} = new CountDownLatch({count});"));
-        }
-        if program.parties() > 0 {
-            self.line(format_args!(
-                "static final CyclicBarrier barrier = new CyclicBarrier({});",
-                program.parties()
-            ));
-        }
-        for (number, executor) in program.executors.iter().enumerate() {
-            let new = match executor {
-                Executor::ThreadPool | Executor::CompletableFuture => "Executors.newFixedThreadPool(1)",
-                Executor::Scheduled => "Executors.newScheduledThreadPool(1)",
-                Executor::ForkJoin => "new ForkJoinPool(1)",
-            };
-            self.line(format_args!("static final ExecutorService e{number} = {new};"));
-        }
     }
 
     fn play(&mut self, order: &[usize]) {
@@ -250,9 +134,10 @@ impl Writer<'_> {
         self.open("public static void play() throws Exception");
         self.line(format_args!("Turn.begin(\"{class}\", \"{steps}\", {actors});"));
         self.line(format_args!("Thread[] threads = new Thread[{threads}];"));
+        self.line("O c = new O();");
         let mine = |thread: &usize| !program.is_started_inside(*thread);
         for thread in (0..threads).filter(mine) {
-            self.start(thread, &format!("threads[{thread}]"));
+            self.start(thread, &format!("threads[{thread}]"), "c");
         }
         for thread in (0..threads).filter(mine) {
             self.line(format_args!("threads[{thread}].join();"));
@@ -268,12 +153,18 @@ impl Writer<'_> {
         self.close();
     }
 
-    /// Makes a thread, keeps it somewhere and starts it.
-    fn start(&mut self, thread: usize, place: &str) {
+    /// Makes a thread, keeps it somewhere and starts it with an object.
+    fn start(&mut self, thread: usize, place: &str, object: &str) {
         self.line(format_args!(
-            "{place} = new Thread(() -> {{ try {{ thread{thread}(); }} catch (Exception e) {{ throw new Error(e); }} }});"
+            "{place} = new Thread(() -> {{ try {{ thread{thread}({object}); }} catch (Exception e) {{ throw new Error(e); }} }});"
         ));
         self.line(format_args!("{place}.start();"));
+    }
+
+    /// One of several ways to write something, taken by turns.
+    fn variant(&mut self, ways: usize) -> usize {
+        self.variants += 1;
+        self.variants % ways
     }
 
     /// A step by itself.
@@ -296,8 +187,8 @@ impl Writer<'_> {
                 let is_step = self.program.methods[method].synchronized.is_some();
                 let (before, after) = if is_step { ("Turn.await(); ", " Turn.done();") } else { ("", "") };
                 let called = match self.program.methods[method].is_constructor() {
-                    true => format!("new B{method}()"),
-                    false => format!("self.b{method}()"),
+                    true => format!("new B{method}(c)"),
+                    false => format!("self.b{method}(c)"),
                 };
                 self.line(format_args!("{before}{called};{after}"));
             }
@@ -307,9 +198,12 @@ impl Writer<'_> {
                 self.monitor(&object, body);
             }
             Statement::Wait { lock } => {
-                let wait = match self.program.locks[lock] {
-                    Lock::Reentrant => format!("c{lock}.await()"),
-                    _ => format!("{}.wait()", self.lock(lock)),
+                let name = self.lock(lock);
+                let wait = match (self.program.locks[lock], self.variant(2)) {
+                    (Lock::Reentrant, 0) => format!("c{lock}.await()"),
+                    (Lock::Reentrant, _) => format!("c{lock}.await(1, TimeUnit.MINUTES)"),
+                    (_, 0) => format!("{name}.wait()"),
+                    _ => format!("{name}.wait(60000)"),
                 };
                 self.line(format_args!(
                     "Turn.await(); if (Turn.take({lock})) Turn.done(); else {{ Turn.done(); do {wait}; while (!Turn.take({lock})); }}"
@@ -332,6 +226,7 @@ impl Writer<'_> {
             Statement::Put { queue } => {
                 let put = match self.program.queues[queue] {
                     Queue::LinkedBlocking => format!("((BlockingQueue<O>) q{queue}).put(it)"),
+                    _ if self.variant(2) == 0 => format!("q{queue}.offer(it)"),
                     _ => format!("q{queue}.add(it)"),
                 };
                 self.step(&format!("{{ O it = new O(); it.f_int = 1; {put}; }}"));
@@ -339,36 +234,56 @@ impl Writer<'_> {
             Statement::Take { queue } => {
                 let take = match self.program.queues[queue] {
                     Queue::ConcurrentLinked => format!("q{queue}.poll()"),
+                    _ if self.variant(2) == 0 => {
+                        format!("((BlockingQueue<O>) q{queue}).poll(1, TimeUnit.MINUTES)")
+                    }
                     _ => format!("((BlockingQueue<O>) q{queue}).take()"),
                 };
                 self.step(&format!("{{ O it = {take}; it.f_int++; }}"));
             }
-            Statement::Acquire { semaphore } => self.step(&format!("m{semaphore}.acquire();")),
+            Statement::Acquire { semaphore } => {
+                let acquire = ["m.acquire();", "Turn.expect(m.tryAcquire());"][self.variant(2)];
+                self.step(&acquire.replace("m.", &format!("m{semaphore}.")));
+            }
             Statement::Release { semaphore } => self.step(&format!("m{semaphore}.release();")),
             Statement::CountDown { latch } => self.step(&format!("d{latch}.countDown();")),
-            Statement::AwaitLatch { latch } => self.step(&format!("d{latch}.await();")),
+            Statement::AwaitLatch { latch } => {
+                let wait = ["d.await();", "Turn.expect(d.await(1, TimeUnit.MINUTES));"][self.variant(2)];
+                self.step(&wait.replace("d.", &format!("d{latch}.")));
+            }
             Statement::Barrier => self.line("Turn.await(); Turn.done(); barrier.await();"),
             Statement::Submit { executor, task } => {
                 let worker = self.program.threads.len() + executor;
-                let runs = format!("Turn.enter({worker}); task{task}();");
+                self.locals += 1;
+                let object = format!("k{}", self.locals);
+                let runs = format!("Turn.enter({worker}); task{task}({object});");
                 let submits = match self.program.executors[executor] {
                     Executor::CompletableFuture => format!(
                         "CompletableFuture.runAsync(() -> {{ try {{ {runs} }} catch (Exception e) {{ throw new Error(e); }} }}, e{executor})"
                     ),
                     _ => format!("e{executor}.submit(() -> {{ {runs} return null; }})"),
                 };
+                self.line(format_args!("final O {object} = c;"));
                 self.step(&format!("Turn.keep({}, {submits});", 32 + task));
             }
-            Statement::Get { task } => self.step(&format!("Turn.future({}).get();", 32 + task)),
+            Statement::Get { task } => {
+                let arguments = ["", "1, TimeUnit.MINUTES"][self.variant(2)];
+                self.step(&format!("Turn.future({}).get({arguments});", 32 + task));
+            }
             Statement::Start { thread } => {
                 self.line("Turn.await();");
                 self.locals += 1;
-                let local = format!("t{}", self.locals);
-                self.line(format_args!("Thread {local};"));
-                self.start(thread, &local);
+                let (local, object) = (format!("t{}", self.locals), format!("k{}", self.locals));
+                self.line(format_args!(
+                    "Thread {local}; final O {object} = new O(); {object}.f_int = 7; c = {object};"
+                ));
+                self.start(thread, &local, &object);
                 self.line(format_args!("Turn.keep({thread}, {local}); Turn.done();"));
             }
-            Statement::Join { thread } => self.step(&format!("Turn.thread({thread}).join();")),
+            Statement::Join { thread } => {
+                let arguments = ["", "60000"][self.variant(2)];
+                self.step(&format!("Turn.thread({thread}).join({arguments});"));
+            }
             Statement::Initialise { class } => self.step(&format!("C{class}.touch();")),
             Statement::Collect => self.step("System.gc();"),
         }
@@ -381,6 +296,7 @@ impl Writer<'_> {
         }
         self.locals += 1;
         let stamp = format!("s{}", self.locals);
+        let variant = self.variant(3);
         let (takes, releases) = match (self.program.locks[lock], mode) {
             (Lock::ReadWrite, Mode::Exclusive) => {
                 (format!("{name}.writeLock().lock()"), format!("{name}.writeLock().unlock()"))
@@ -395,7 +311,8 @@ impl Writer<'_> {
                 (format!("long {stamp} = {name}.readLock()"), format!("{name}.unlockRead({stamp})"))
             }
             // Whoever waits for a notification may not have released it yet.
-            _ if self.locals.is_multiple_of(3) => {
+            _ if variant == 1 => (format!("{name}.lockInterruptibly()"), format!("{name}.unlock()")),
+            _ if variant == 2 => {
                 (format!("Turn.expect({name}.tryLock(1, TimeUnit.MINUTES))"), format!("{name}.unlock()"))
             }
             _ => (format!("{name}.lock()"), format!("{name}.unlock()")),
@@ -445,7 +362,11 @@ impl Writer<'_> {
                 let array = format!("a_{}", of.java());
                 (format!("{array}[{index}]"), array, index.to_string())
             }
-            Variable::AtomicElement { index } => (String::new(), "aa".to_owned(), index.to_string()),
+            Variable::AtomicElement { of, index } => (String::new(), format!("a{of:?}"), index.to_string()),
+            Variable::ItemElement { slot, index } => {
+                (format!("v{slot}[{index}]"), format!("v{slot}"), index.to_string())
+            }
+            Variable::Captured { of, volatile } => field("c".to_owned(), of, volatile),
             Variable::Key { map, key } => (String::new(), map_name(map).to_owned(), format!("\"k{key}\"")),
             _ => (format!("v{variable}"), String::new(), String::new()),
         }
@@ -458,6 +379,7 @@ impl Writer<'_> {
             Variable::Field { of, .. }
             | Variable::Static { of, .. }
             | Variable::Item { of, .. }
+            | Variable::Captured { of, .. }
             | Variable::Element { of, .. } => match of {
                 Type::Boolean => "true".to_owned(),
                 Type::Object => "\"x\"".to_owned(),
@@ -465,28 +387,12 @@ impl Writer<'_> {
                 of => format!("({}) 7", of.java()),
             },
             Variable::Atomic(Atomic::Boolean) => "true".to_owned(),
-            Variable::Atomic(Atomic::Reference) => "\"x\"".to_owned(),
+            Variable::Atomic(Atomic::Reference) | Variable::AtomicElement { of: Atomic::Reference, .. } => {
+                "\"x\"".to_owned()
+            }
             _ => "7".to_owned(),
         };
         let java = vocabulary(kind)[operation].java;
         java.replace('@', &name).replace('$', &object).replace('%', &index).replace('#', &value)
-    }
-}
-
-fn map_name(map: Map) -> &'static str {
-    match map {
-        Map::Concurrent => "concurrent",
-        Map::SkipList => "skipList",
-        Map::Hashtable => "hashtable",
-        Map::Synchronized => "synchronized_",
-    }
-}
-
-fn map_kind(map: Map) -> &'static str {
-    match map {
-        Map::Concurrent => "new ConcurrentHashMap<>()",
-        Map::SkipList => "new ConcurrentSkipListMap<>()",
-        Map::Hashtable => "new Hashtable<>()",
-        Map::Synchronized => "Collections.synchronizedMap(new HashMap<>())",
     }
 }

@@ -29,24 +29,24 @@ pub(crate) struct Operation {
     pub(crate) effects: &'static [Effect],
     /// What must be switched on.
     pub(crate) needs: Option<Feature>,
-    /// It takes long, and is used seldom.
-    pub(crate) is_rare: bool,
+    /// It repeats its effects many times. That takes long, and is done seldom.
+    pub(crate) is_loop: bool,
 }
 
 use Effect::{Add, New, Read, Replace, Toggle, Update, Write};
 
 const fn plain(java: &'static str, effects: &'static [Effect]) -> Operation {
-    Operation { java, effects, needs: None, is_rare: false }
+    Operation { java, effects, needs: None, is_loop: false }
 }
 
 const fn computation(java: &'static str) -> Operation {
     let needs = Some(Feature::ReplacingComputations);
-    Operation { java, effects: &[Replace], needs, is_rare: false }
+    Operation { java, effects: &[Replace], needs, is_loop: false }
 }
 
 /// After so many accesses of a thread, the checker may look at some of them no more.
 const fn often(java: &'static str, effects: &'static [Effect]) -> Operation {
-    Operation { java, effects, needs: None, is_rare: true }
+    Operation { java, effects, needs: None, is_loop: true }
 }
 
 const VALUE: &[Operation] = &[
@@ -90,6 +90,8 @@ const SLOT: &[Operation] =
     &[plain("Turn.use(@);", &[Read]), plain("O it = new O(); it.f_int = #; @ = it;", &[New])];
 const REFERENCE_SLOT: &[Operation] =
     &[plain("Turn.use(@.get());", &[Read]), plain("O it = new O(); it.f_int = #; @.set(it);", &[New])];
+const ARRAY_SLOT: &[Operation] =
+    &[plain("Turn.use(@);", &[Read]), plain("int[] it = new int[4]; it[0] = #; @ = it;", &[New])];
 const INTEGER: &[Operation] = &[
     plain("Turn.use(@.get());", &[Read]),
     plain("Turn.use(@.getAcquire());", &[Read]),
@@ -125,6 +127,13 @@ const ATOMIC_ELEMENT: &[Operation] = &[
     plain("Turn.expect($.compareAndSet(%, Turn.peek($, %), #));", &[Update]),
     plain("Turn.expect(!$.compareAndSet(%, -1, #));", &[Read]),
     plain("$.getAndIncrement(%);", &[Add]),
+];
+const REFERENCE_ELEMENT: &[Operation] = &[
+    plain("Turn.use($.get(%));", &[Read]),
+    plain("$.set(%, #);", &[Write]),
+    plain("$.getAndSet(%, #);", &[Update]),
+    plain("Turn.expect(!$.compareAndSet(%, Turn.class, #));", &[Read]),
+    plain("$.updateAndGet(%, x -> #);", &[Update]),
 ];
 const ADDER: &[Operation] =
     &[plain("@.add(3);", &[Add]), plain("@.increment();", &[Add]), plain("Turn.use(@.sum());", &[Read])];
@@ -162,14 +171,20 @@ pub(crate) fn vocabulary(variable: Variable) -> &'static [Operation] {
     match variable {
         Variable::Field { of: Type::Int, volatile: true, .. } => VOLATILE,
         Variable::Item { of: Type::Int, volatile: true, .. } => VOLATILE,
-        Variable::Field { of, .. } | Variable::Static { of, .. } | Variable::Item { of, .. } => typed(of),
-        Variable::Element { of: Type::Int, .. } => ELEMENT,
+        Variable::Captured { of: Type::Int, volatile: true } => VOLATILE,
+        Variable::Field { of, .. }
+        | Variable::Static { of, .. }
+        | Variable::Item { of, .. }
+        | Variable::Captured { of, .. } => typed(of),
+        Variable::Element { of: Type::Int, .. } | Variable::ItemElement { .. } => ELEMENT,
         Variable::Element { of, .. } => typed(of),
         Variable::Slot(Slot::AtomicReference) => REFERENCE_SLOT,
+        Variable::Slot(Slot::Array) => ARRAY_SLOT,
         Variable::Slot(_) => SLOT,
         Variable::Atomic(Atomic::Integer | Atomic::Long) => INTEGER,
         Variable::Atomic(Atomic::Boolean) => BOOLEAN,
         Variable::Atomic(Atomic::Reference) => REFERENCE,
+        Variable::AtomicElement { of: Atomic::Reference, .. } => REFERENCE_ELEMENT,
         Variable::AtomicElement { .. } => ATOMIC_ELEMENT,
         Variable::Adder => ADDER,
         Variable::Key { map: Map::Concurrent | Map::SkipList, .. } => CONCURRENT_MAP,
@@ -184,8 +199,9 @@ pub(crate) fn needs_order(variable: Variable) -> bool {
     match variable {
         Variable::Field { volatile, .. }
         | Variable::Static { volatile, .. }
-        | Variable::Item { volatile, .. } => !volatile,
-        Variable::Element { .. } | Variable::Slot(Slot::Plain) => true,
+        | Variable::Item { volatile, .. }
+        | Variable::Captured { volatile, .. } => !volatile,
+        Variable::Element { .. } | Variable::ItemElement { .. } | Variable::Slot(Slot::Plain) => true,
         _ => false,
     }
 }
