@@ -25,5 +25,5 @@ mod source;
 mod trial;
 mod vocabulary;
 
-pub use run::{Tools, Way};
+pub use run::{Setting, Tools, Way};
 pub use trial::{Failure, Outcome, Trial};

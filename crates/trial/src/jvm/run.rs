@@ -31,6 +31,15 @@ pub enum Way {
     Recording,
 }
 
+/// What programs of one JVM have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Setting {
+    /// How they are judged.
+    pub conventions: Conventions,
+    /// An option of the JVM that chooses its garbage collector: some move objects more often than others.
+    pub collector: &'static str,
+}
+
 /// Programs that were compiled together.
 pub(crate) struct Compiled {
     directory: PathBuf,
@@ -71,12 +80,8 @@ fn run(command: &mut Command) -> anyhow::Result<Output> {
 
 impl Compiled {
     /// Per program, how many executions of its methods are blamed.
-    pub(crate) fn blamed(
-        &self,
-        tools: &Tools,
-        way: Way,
-        conventions: Conventions,
-    ) -> anyhow::Result<Vec<Counts>> {
+    pub(crate) fn blamed(&self, tools: &Tools, way: Way, setting: Setting) -> anyhow::Result<Vec<Counts>> {
+        let Setting { conventions, collector } = setting;
         let report = self.directory.join("report.json");
         let recording = self.directory.join("recording.atv");
         let mut command = Command::new(&tools.atomvet);
@@ -86,8 +91,11 @@ impl Compiled {
         if way == Way::Recording {
             command.arg("--record-all").arg("--record").arg(&recording);
         }
-        command.args(["-Xshare:auto", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp"]);
-        command.arg(self.directory.join("classes")).arg("Main");
+        // Programs are too short for the better compiler.
+        command
+            .args([collector, "-XX:TieredStopAtLevel=1", "-cp"])
+            .arg(self.directory.join("classes"))
+            .arg("Main");
         let output = run(&mut command)?;
         let said = String::from_utf8_lossy(&output.stderr);
         let status = output.status.code();

@@ -9,7 +9,7 @@ use super::execute::execute;
 use super::generate::{Style, generate};
 use super::program::Program;
 use super::races::has_race;
-use super::run::{Tools, Way, class, compile};
+use super::run::{Setting, Tools, Way, class, compile};
 use super::shrink::shrink;
 use super::source::source;
 use crate::blamed::{Counts, Difference};
@@ -54,8 +54,8 @@ pub struct Failure {
     pub seed: u64,
     /// How it was checked.
     pub way: Way,
-    /// The conventions of its batch.
-    pub conventions: Conventions,
+    /// What it had in common with others.
+    pub setting: Setting,
     /// Whether its execution has no data race.
     pub is_race_free: bool,
     /// What differs.
@@ -89,14 +89,16 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// Conventions take turns. The seed tells them, so that a program fails by itself as it fails among others.
-fn conventions(seed: u64) -> Conventions {
+/// Settings take turns. The seed tells them, so that a program fails by itself as it fails among others.
+fn setting(seed: u64) -> Setting {
     let batch = seed / AT_ONCE;
-    Conventions {
+    let conventions = Conventions {
         conflicts: Conflicts::Locks,
         split_at_waits: batch % 4 < 2,
         commuting: if batch.is_multiple_of(2) { Commuting::Never } else { Commuting::UntilFirstRead },
-    }
+    };
+    let collectors = ["-XX:+UseSerialGC", "-XX:+UseParallelGC", "-XX:+UseG1GC"];
+    Setting { conventions, collector: collectors[(batch % 3) as usize] }
 }
 
 impl Trial {
@@ -109,16 +111,16 @@ impl Trial {
         let mut failures = Vec::new();
         let seeds: Vec<u64> = (0..self.programs as u64).map(|number| self.seed + number).collect();
         for seeds in seeds.chunk_by(|one, other| one / AT_ONCE == other / AT_ONCE) {
-            let conventions = conventions(seeds[0]);
+            let setting = setting(seeds[0]);
             let programs: Vec<Program> = seeds.iter().map(|&seed| program(seed)).collect();
             let directory = self.directory.join(format!("seed{}", seeds[0]));
-            let judged = judge(&self.tools, &directory, &programs, conventions)?;
+            let judged = judge(&self.tools, &directory, &programs, setting)?;
             for ((judged, &seed), program) in judged.into_iter().zip(seeds).zip(programs) {
                 outcome.count(&judged);
                 for (way, difference) in judged.wrong() {
                     let is_race_free = judged.is_race_free;
                     let program = program.clone();
-                    failures.push(Failure { seed, way, conventions, is_race_free, difference, program });
+                    failures.push(Failure { seed, way, setting, is_race_free, difference, program });
                 }
             }
             let _ = std::fs::remove_dir_all(&directory);
@@ -133,7 +135,7 @@ impl Trial {
     /// If smaller ones cannot be compiled or run.
     pub fn reduce(&self, failure: &Failure) -> anyhow::Result<String> {
         let directory = self.directory.join("smaller");
-        let (way, conventions) = (failure.way, failure.conventions);
+        let (way, setting) = (failure.way, failure.setting);
         let misses = failure.difference.in_vain.is_empty();
         let is_like = |judged: &Judged| {
             judged.is_race_free == failure.is_race_free
@@ -147,12 +149,12 @@ impl Trial {
                 })
         };
         let smallest = shrink(failure.program.clone(), |programs| {
-            let judged = judge(&self.tools, &directory, programs, conventions);
+            let judged = judge(&self.tools, &directory, programs, setting);
             let _ = std::fs::remove_dir_all(&directory);
             Ok(judged?.iter().map(is_like).collect())
         })?;
         let execution = execute(&smallest).context("it does not end")?;
-        let judged = judge(&self.tools, &directory, std::slice::from_ref(&smallest), conventions)?;
+        let judged = judge(&self.tools, &directory, std::slice::from_ref(&smallest), setting)?;
         let _ = std::fs::remove_dir_all(&directory);
         let steps: Vec<String> = execution
             .happenings
@@ -161,7 +163,7 @@ impl Trial {
             .collect();
         let source = source(&smallest, &class(0), &execution.order);
         let wrong = judged[0].wrong();
-        Ok(format!("{:?}\nby itself: {wrong:?}\n{}\n{source}", failure.conventions, steps.concat()))
+        Ok(format!("{setting:?}\nby itself: {wrong:?}\n{}\n{source}", steps.concat()))
     }
 }
 
@@ -202,16 +204,16 @@ fn judge(
     tools: &Tools,
     directory: &Path,
     programs: &[Program],
-    conventions: Conventions,
+    setting: Setting,
 ) -> anyhow::Result<Vec<Judged>> {
     std::fs::create_dir_all(directory).with_context(|| format!("{} cannot be made", directory.display()))?;
     let compiled = compile(tools, directory, programs)?;
-    let live = compiled.blamed(tools, Way::Live, conventions)?;
-    let recorded = compiled.blamed(tools, Way::Recording, conventions)?;
+    let live = compiled.blamed(tools, Way::Live, setting)?;
+    let recorded = compiled.blamed(tools, Way::Recording, setting)?;
     let mut judged = Vec::new();
     for ((program, live), recorded) in programs.iter().zip(live).zip(recorded) {
         let execution = execute(program).context("a program does not end")?;
-        let violated = violated(&events(program, &execution), conventions);
+        let violated = violated(&events(program, &execution), setting.conventions);
         let violated = violated.into_iter().map(|(label, count)| (format!("b{}", label.0), count)).collect();
         judged.push(Judged { is_race_free: !has_race(program, &execution), violated, live, recorded });
     }
