@@ -48,8 +48,7 @@ const VALUES: [&str; 11] = [
 /// What calls of a method do.
 pub(crate) fn effect(method: &MemberRef<'_>) -> Effect {
     let treatment = || plan::treatment(method.owner, Owner::Jdk);
-    if let Some(class) = method.owner.strip_prefix(b"java/util/concurrent/atomic/") {
-        let is_among = |names: &[&str], name: &[u8]| names.iter().any(|other| other.as_bytes() == name);
+    if let Some(class) = method.owner.strip_prefix(ATOMIC_PACKAGE) {
         return match treatment() {
             Some(Treatment::Library) if !is_among(&ATOMICS, class) => Effect::Anything,
             Some(Treatment::Library) if is_among(&READS, method.name) => Effect::Read,
@@ -61,6 +60,19 @@ pub(crate) fn effect(method: &MemberRef<'_>) -> Effect {
         true => Effect::Nothing,
         false => Effect::Anything,
     }
+}
+
+const ATOMIC_PACKAGE: &[u8] = b"java/util/concurrent/atomic/";
+
+fn is_among(names: &[&str], name: &[u8]) -> bool {
+    names.iter().any(|other| other.as_bytes() == name)
+}
+
+/// Whether calls of a method are seen where they are made, as reads of an atomic.
+#[cfg(test)]
+pub(crate) fn is_atomic_read(class: &[u8], method: &[u8]) -> bool {
+    class.strip_prefix(ATOMIC_PACKAGE).is_some_and(|class| is_among(&ATOMICS, class))
+        && is_among(&READS, method)
 }
 
 /// Whether a method gets nothing but primitive values and strings, and does nothing but compute with them.

@@ -13,7 +13,13 @@
 //!
 //! What an [`Action`] does stands in `hooks/AtomvetCalls.java`, which has the same numbers.
 
+mod table;
+#[cfg(test)]
+mod unseen;
+
 use std::sync::OnceLock;
+
+use atomvet_jvm::Wanted;
 
 use crate::jni::{self, Env, Object};
 use crate::ring::Kind;
@@ -92,228 +98,79 @@ pub(crate) enum Action {
     Park = 25,
     /// Enters: something will depend on this future's result, which is known if it is there already.
     Depend = 26,
+    /// Returns: as many permits of a semaphore are taken as the result says.
+    Drain = 27,
+    /// Enters: a lock with stamps that is held with this one is given back, if it is exclusive. Returns: with a stamp that is
+    /// not 0, it is held exclusively, …
+    ConvertToWrite = 28,
+    /// … or shared, …
+    ConvertToRead = 29,
+    /// … or not any more.
+    ConvertToOptimistic = 30,
+    /// Returns: has waited for the result of the argument, a task.
+    Invoke = 31,
     /// A variable is read, between enter and return.
     Read = 32,
     /// It is written.
     Write = 33,
     /// It is exchanged.
     Update = 34,
-    /// It is exchanged if the result is true, otherwise read.
+    /// It is exchanged if the result is true, or if a compare-and-exchange found what it expected; otherwise read.
     UpdateIf = 35,
     /// Something is added.
     Add = 36,
     /// Exchanged by a function of the program's, so nothing can be held meanwhile.
     UpdateBy = 37,
+    /// It is written, unless the result is false or 0: then it is read.
+    WriteIf = 38,
     /// The element of an array of atomics that the argument numbers is read, …
-    ReadElement = 38,
+    ReadElement = 39,
     /// … written, …
-    WriteElement = 39,
+    WriteElement = 40,
     /// … exchanged, …
-    UpdateElement = 40,
+    UpdateElement = 41,
     /// … exchanged if the result is true, otherwise read, …
-    UpdateElementIf = 41,
+    UpdateElementIf = 42,
     /// … added to.
-    AddElement = 42,
+    AddElement = 43,
     /// The entry of a map that the argument is the key of is read, …
-    ReadKey = 43,
+    ReadKey = 44,
     /// … written, …
-    WriteKey = 44,
-    /// … exchanged, …
-    UpdateKey = 45,
+    WriteKey = 45,
+    /// … exchanged unless the result is null or false, otherwise read, …
+    UpdateKeyIf = 46,
     /// … exchanged if the result is null, otherwise read, …
-    UpdateKeyIfNull = 46,
-    /// … exchanged by a function of the program's: read, unless [`Action::KeyChanged`] happens meanwhile.
-    UpdateKeyBy = 47,
-    /// Inside of such a call: the map changes.
-    KeyChanged = 48,
+    UpdateKeyIfNull = 47,
+    /// … exchanged by a function of the program's, if it has a value now or the map has changed; otherwise read, …
+    ComputeKey = 48,
+    /// … the same, if the map has changed, …
+    InsertKey = 49,
+    /// … the same in any case.
+    MergeKey = 50,
+    /// Inside of such a call: the map gets or loses a key.
+    KeyChanged = 51,
     /// The field of the argument that an updater is for is read, …
-    ReadField = 49,
+    ReadField = 52,
     /// … written, …
-    WriteField = 50,
+    WriteField = 53,
     /// … exchanged, …
-    UpdateField = 51,
+    UpdateField = 54,
     /// … exchanged if the result is true, otherwise read, …
-    UpdateFieldIf = 52,
+    UpdateFieldIf = 55,
     /// … added to.
-    AddField = 53,
+    AddField = 56,
+    /// It is made of calls of other watched methods of the same object, which count as if the program had made them.
+    Several = 57,
+    /// All entries of a map are exchanged, while its monitor is held.
+    UpdateKeys = 58,
+    /// The same for the keys of the argument, a map.
+    WriteKeysOf = 59,
+    /// The entry is exchanged that the result has, or is, the key of, unless it is null.
+    PollKey = 60,
 }
 
 use Action::*;
-
-type Row = (&'static str, Who, &'static [(Action, &'static str)]);
-
-macro_rules! juc {
-    ($name:literal) => {
-        concat!("java/util/concurrent/", $name)
-    };
-}
-
-const QUEUE: &[(Action, &str)] = &[
-    (Put, "put offer add transfer tryTransfer offerLast addLast putLast offerFirst addFirst putFirst push"),
-    (Take, "take poll remove takeFirst takeLast pollFirst pollLast removeFirst removeLast pop"),
-];
-const MAP: &[(Action, &str)] = &[
-    (ReadKey, "get containsKey getOrDefault"),
-    (WriteKey, "put"),
-    (UpdateKey, "remove replace"),
-    (UpdateKeyIfNull, "putIfAbsent"),
-    (UpdateKeyBy, "computeIfAbsent computeIfPresent compute merge"),
-    (KeyChanged, "addCount"),
-];
-const SYNCHRONIZED_MAP: &[(Action, &str)] = &[
-    (ReadKey, "get containsKey getOrDefault"),
-    (WriteKey, "put"),
-    (UpdateKey, "remove replace putIfAbsent computeIfAbsent computeIfPresent compute merge"),
-];
-const NUMBER: &[(Action, &str)] = &[
-    // Those that may not be overridden are seen where they are called: see `effects.rs`.
-    (Read, "intValue longValue floatValue doubleValue"),
-    (Write, "set lazySet setPlain setOpaque setRelease"),
-    (Update, "getAndSet compareAndExchange compareAndExchangeAcquire compareAndExchangeRelease"),
-    (
-        UpdateIf,
-        "compareAndSet weakCompareAndSet weakCompareAndSetPlain weakCompareAndSetVolatile weakCompareAndSetAcquire weakCompareAndSetRelease",
-    ),
-    (Add, "getAndAdd addAndGet getAndIncrement incrementAndGet getAndDecrement decrementAndGet"),
-    (UpdateBy, "getAndUpdate updateAndGet getAndAccumulate accumulateAndGet"),
-];
-const NUMBERS: &[(Action, &str)] = &[
-    (ReadElement, "get getPlain getOpaque getAcquire"),
-    (WriteElement, "set lazySet setPlain setOpaque setRelease"),
-    (
-        UpdateElement,
-        "getAndSet compareAndExchange compareAndExchangeAcquire compareAndExchangeRelease getAndUpdate updateAndGet getAndAccumulate accumulateAndGet",
-    ),
-    (
-        UpdateElementIf,
-        "compareAndSet weakCompareAndSet weakCompareAndSetPlain weakCompareAndSetVolatile weakCompareAndSetAcquire weakCompareAndSetRelease",
-    ),
-    (AddElement, "getAndAdd addAndGet getAndIncrement incrementAndGet getAndDecrement decrementAndGet"),
-];
-const FIELD: &[(Action, &str)] = &[
-    (ReadField, "get"),
-    (WriteField, "set lazySet"),
-    (UpdateField, "getAndSet getAndUpdate updateAndGet getAndAccumulate accumulateAndGet"),
-    (UpdateFieldIf, "compareAndSet weakCompareAndSet"),
-    (AddField, "getAndAdd addAndGet getAndIncrement incrementAndGet getAndDecrement decrementAndGet"),
-];
-const HANDLE: &[(Action, &str)] = &[
-    (Read, "get getVolatile getOpaque getAcquire"),
-    (Write, "set setVolatile setOpaque setRelease"),
-    (
-        Update,
-        "getAndSet getAndSetAcquire getAndSetRelease compareAndExchange compareAndExchangeAcquire compareAndExchangeRelease \
-         getAndBitwiseOr getAndBitwiseOrAcquire getAndBitwiseOrRelease getAndBitwiseAnd getAndBitwiseAndAcquire \
-         getAndBitwiseAndRelease getAndBitwiseXor getAndBitwiseXorAcquire getAndBitwiseXorRelease",
-    ),
-    (
-        UpdateIf,
-        "compareAndSet weakCompareAndSet weakCompareAndSetPlain weakCompareAndSetAcquire weakCompareAndSetRelease",
-    ),
-    (Add, "getAndAdd getAndAddAcquire getAndAddRelease"),
-];
-const OFFSET: &[(Action, &str)] = &[
-    (
-        Read,
-        "getInt getLong getObject getBoolean getByte getShort getChar getFloat getDouble getIntVolatile getLongVolatile \
-         getObjectVolatile getBooleanVolatile getByteVolatile getShortVolatile getCharVolatile getFloatVolatile getDoubleVolatile",
-    ),
-    (
-        Write,
-        "putInt putLong putObject putBoolean putByte putShort putChar putFloat putDouble putIntVolatile putLongVolatile \
-         putObjectVolatile putBooleanVolatile putByteVolatile putShortVolatile putCharVolatile putFloatVolatile putDoubleVolatile \
-         putOrderedInt putOrderedLong putOrderedObject",
-    ),
-    (Update, "getAndSetInt getAndSetLong getAndSetObject"),
-    (UpdateIf, "compareAndSwapInt compareAndSwapLong compareAndSwapObject"),
-    (Add, "getAndAddInt getAndAddLong"),
-];
-const ADDER: &[(Action, &str)] = &[
-    (Add, "add increment decrement"),
-    (Read, "sum sumThenReset intValue longValue doubleValue"),
-    (Write, "reset"),
-];
-const COLLECTION: &[(Action, &str)] = &[
-    (
-        Read,
-        "size isEmpty contains containsAll toArray get indexOf lastIndexOf hashCode equals toString elementAt firstElement lastElement peek empty search copyInto capacity",
-    ),
-    (
-        Write,
-        "add addAll remove removeAll removeIf retainAll clear set addElement removeElement removeElementAt removeAllElements insertElementAt setElementAt setSize push pop sort replaceAll",
-    ),
-];
-const TEXT: &[(Action, &str)] = &[
-    (Read, "length charAt codePointAt substring subSequence indexOf lastIndexOf toString compareTo getChars"),
-    (Write, "append insert delete deleteCharAt replace reverse setLength setCharAt appendCodePoint"),
-];
-
-/// Every watched class of the JDK with its methods, of all descriptors.
-#[rustfmt::skip]
-const TABLE: &[Row] = &[
-    (juc!("locks/ReentrantLock"), Who::Program, &[(Lock, "lock lockInterruptibly tryLock"), (Unlock, "unlock")]),
-    (juc!("locks/ReentrantReadWriteLock$WriteLock"), Who::Program, &[(Lock, "lock lockInterruptibly tryLock"), (Unlock, "unlock")]),
-    (juc!("locks/ReentrantReadWriteLock$ReadLock"), Who::Program, &[(LockShared, "lock lockInterruptibly tryLock"), (UnlockShared, "unlock")]),
-    (juc!("locks/StampedLock"), Who::Program, &[
-        (Lock, "writeLock tryWriteLock writeLockInterruptibly"), (Unlock, "unlockWrite tryUnlockWrite"),
-        (LockShared, "readLock tryReadLock readLockInterruptibly"), (UnlockShared, "unlockRead tryUnlockRead"),
-        (UnlockStamped, "unlock"),
-    ]),
-    (juc!("locks/StampedLock$WriteLockView"), Who::Program, &[(Lock, "lock lockInterruptibly tryLock"), (Unlock, "unlock")]),
-    (juc!("locks/StampedLock$ReadLockView"), Who::Program, &[(LockShared, "lock lockInterruptibly tryLock"), (UnlockShared, "unlock")]),
-    (juc!("locks/AbstractQueuedSynchronizer$ConditionObject"), Who::Program, &[(Await, "await awaitNanos awaitUntil awaitUninterruptibly")]),
-    (juc!("locks/LockSupport"), Who::Program, &[(Unpark, "unpark"), (Park, "park parkNanos parkUntil")]),
-    (juc!("CyclicBarrier"), Who::Anybody, &[(Barrier, "await"), (AllArrived, "nextGeneration")]),
-    (juc!("CountDownLatch"), Who::Anybody, &[(Publish, "countDown"), (Observe, "await")]),
-    (juc!("Phaser"), Who::Anybody, &[(Publish, "arrive arriveAndDeregister"), (Observe, "awaitAdvance awaitAdvanceInterruptibly"), (PublishAndObserve, "arriveAndAwaitAdvance")]),
-    (juc!("Semaphore"), Who::Anybody, &[(Release, "release"), (Acquire, "acquire acquireUninterruptibly tryAcquire")]),
-    (juc!("Exchanger"), Who::Anybody, &[(Exchange, "exchange")]),
-    (juc!("ThreadPoolExecutor"), Who::Anybody, &[(Submit, "execute"), (GetTask, "getTask")]),
-    (juc!("ThreadPoolExecutor$Worker"), Who::Anybody, &[(FirstTask, "run")]),
-    (juc!("ScheduledThreadPoolExecutor"), Who::Anybody, &[(Submit, "delayedExecute reExecutePeriodic")]),
-    (juc!("FutureTask"), Who::Anybody, &[(Complete, "set setException cancel"), (Join, "get resultNow")]),
-    (juc!("ForkJoinPool$WorkQueue"), Who::Anybody, &[(Submit, "push lockedPush")]),
-    (juc!("ForkJoinTask"), Who::Anybody, &[(RunTask, "doExec"), (Complete, "setDone trySetThrown trySetCancelled"), (Join, "join get invoke quietlyJoin quietlyInvoke")]),
-    (juc!("CompletableFuture"), Who::Anybody, &[
-        (Complete, "internalComplete completeNull completeValue completeThrowable completeRelay"),
-        (Join, "get join"),
-        (Depend, "getNow resultNow thenApply thenAccept thenRun thenCompose handle whenComplete exceptionally thenCombine thenAcceptBoth runAfterBoth"),
-    ]),
-    (juc!("CompletableFuture$UniApply"), Who::Anybody, FIRE), (juc!("CompletableFuture$UniAccept"), Who::Anybody, FIRE),
-    (juc!("CompletableFuture$UniRun"), Who::Anybody, FIRE), (juc!("CompletableFuture$UniWhenComplete"), Who::Anybody, FIRE),
-    (juc!("CompletableFuture$UniHandle"), Who::Anybody, FIRE), (juc!("CompletableFuture$UniExceptionally"), Who::Anybody, FIRE),
-    (juc!("CompletableFuture$UniCompose"), Who::Anybody, FIRE), (juc!("CompletableFuture$UniRelay"), Who::Anybody, FIRE),
-    (juc!("CompletableFuture$BiApply"), Who::Anybody, FIRE), (juc!("CompletableFuture$BiAccept"), Who::Anybody, FIRE),
-    (juc!("CompletableFuture$BiRun"), Who::Anybody, FIRE), (juc!("CompletableFuture$BiRelay"), Who::Anybody, FIRE),
-    (juc!("CompletableFuture$OrApply"), Who::Anybody, FIRE), (juc!("CompletableFuture$OrAccept"), Who::Anybody, FIRE),
-    (juc!("CompletableFuture$OrRun"), Who::Anybody, FIRE), (juc!("CompletableFuture$AnyOf"), Who::Anybody, FIRE),
-    (juc!("LinkedBlockingQueue"), Who::Program, QUEUE), (juc!("LinkedBlockingDeque"), Who::Program, QUEUE),
-    (juc!("ArrayBlockingQueue"), Who::Program, QUEUE), (juc!("PriorityBlockingQueue"), Who::Program, QUEUE),
-    (juc!("SynchronousQueue"), Who::Program, QUEUE), (juc!("LinkedTransferQueue"), Who::Program, QUEUE),
-    (juc!("DelayQueue"), Who::Program, QUEUE), (juc!("ConcurrentLinkedQueue"), Who::Program, QUEUE),
-    (juc!("ConcurrentLinkedDeque"), Who::Program, QUEUE), ("java/util/AbstractQueue", Who::Program, QUEUE),
-    (juc!("ConcurrentHashMap"), Who::Program, MAP), (juc!("ConcurrentSkipListMap"), Who::Program, MAP),
-    (juc!("CopyOnWriteArrayList"), Who::Program, COLLECTION), (juc!("CopyOnWriteArraySet"), Who::Program, COLLECTION),
-    (juc!("atomic/AtomicInteger"), Who::Program, NUMBER), (juc!("atomic/AtomicLong"), Who::Program, NUMBER),
-    (juc!("atomic/AtomicBoolean"), Who::Program, NUMBER), (juc!("atomic/AtomicReference"), Who::Program, NUMBER),
-    (juc!("atomic/AtomicIntegerArray"), Who::Program, NUMBERS), (juc!("atomic/AtomicLongArray"), Who::Program, NUMBERS),
-    (juc!("atomic/AtomicReferenceArray"), Who::Program, NUMBERS),
-    (juc!("atomic/AtomicIntegerFieldUpdater$AtomicIntegerFieldUpdaterImpl"), Who::Program, FIELD),
-    (juc!("atomic/AtomicLongFieldUpdater$CASUpdater"), Who::Program, FIELD),
-    (juc!("atomic/AtomicReferenceFieldUpdater$AtomicReferenceFieldUpdaterImpl"), Who::Program, FIELD),
-    (juc!("atomic/AtomicIntegerFieldUpdater"), Who::Program, FIELD), (juc!("atomic/AtomicLongFieldUpdater"), Who::Program, FIELD),
-    (juc!("atomic/AtomicReferenceFieldUpdater"), Who::Program, FIELD),
-    (juc!("atomic/LongAdder"), Who::Program, ADDER), (juc!("atomic/DoubleAdder"), Who::Program, ADDER),
-    (HANDLES, Who::ProgramByHandle, HANDLE),
-    ("sun/misc/Unsafe", Who::ProgramByOffset, OFFSET),
-    ("java/util/Collections$SynchronizedCollection", Who::ProgramWithMonitor, COLLECTION),
-    ("java/util/Collections$SynchronizedList", Who::ProgramWithMonitor, COLLECTION),
-    ("java/util/Collections$SynchronizedSet", Who::ProgramWithMonitor, COLLECTION),
-    ("java/util/Collections$SynchronizedMap", Who::ProgramWithMonitor, SYNCHRONIZED_MAP),
-    ("java/util/Hashtable", Who::ProgramWithMonitor, SYNCHRONIZED_MAP),
-    ("java/util/Vector", Who::ProgramWithMonitor, COLLECTION), ("java/util/Stack", Who::ProgramWithMonitor, COLLECTION),
-    ("java/lang/StringBuffer", Who::ProgramWithMonitor, TEXT),
-];
+use table::{Row, TABLE};
 
 /// Stands for the classes whose static methods do what a handle is asked to do, one for each type and kind of variable.
 const HANDLES: &str = "java/lang/invoke/VarHandle";
@@ -344,18 +201,56 @@ fn listed(class: &[u8]) -> &[u8] {
     }
 }
 
-const FIRE: &[(Action, &str)] = &[(Fire, "tryFire")];
-
-/// The word of the site of a watched method, which is all that `AtomvetCalls` knows of it; nothing if it is not watched.
-pub(crate) fn meaning(class: &[u8], method: &[u8], is_synchronized: bool) -> Option<i64> {
-    let (_, who, actions) = row(class)?;
+/// What a call of a watched method means; nothing if it is not watched.
+pub(crate) fn action(class: &[u8], method: &[u8], descriptor: &[u8]) -> Option<Action> {
+    let (_, _, actions) = row(class)?;
     let has = |names: &str| names.split(' ').any(|name| name.as_bytes() == method);
     let (action, _) = actions.iter().find(|(_, names)| has(names))?;
+    let result = descriptor.iter().rposition(|&byte| byte == b')').and_then(|end| descriptor.get(end + 1));
+    match (action, result) {
+        (Write, Some(b'Z' | b'I')) => Some(WriteIf),
+        _ => Some(*action),
+    }
+}
+
+/// The word of the site of a watched method, which is all that `AtomvetCalls` knows of it; nothing if it is not watched.
+pub(crate) fn meaning(class: &[u8], method: &[u8], descriptor: &[u8], is_synchronized: bool) -> Option<i64> {
+    let (_, who, _) = row(class)?;
+    let action = action(class, method, descriptor)?;
     let flags = i64::from(*who != Who::Anybody) << 8
         | i64::from(is_synchronized) << 9
         | i64::from(*who == Who::ProgramWithMonitor) << 10
-        | i64::from(is_brief(class, method)) << 13;
-    Some(*action as i64 | flags | way(*who) | i64::from(number_of_name(method)?) << 16)
+        | i64::from(is_brief(class, method)) << 13
+        | i64::from(is_view(class)) << 14;
+    Some(action as i64 | flags | way(*who) | i64::from(number_of_name(method)?) << 16)
+}
+
+/// Whether an object is a view of another one, or guarded by it: what is done to it is done to that.
+fn is_view(class: &[u8]) -> bool {
+    const VIEWS: [&str; 6] = [
+        "java/util/Collections$SynchronizedCollection",
+        "java/util/Collections$SynchronizedList",
+        "java/util/Collections$SynchronizedSet",
+        "java/util/concurrent/ConcurrentHashMap$KeySetView",
+        "java/util/concurrent/ConcurrentSkipListSet",
+        "java/util/concurrent/CopyOnWriteArrayList$COWSubList",
+    ];
+    VIEWS.iter().any(|view| view.as_bytes() == class)
+}
+
+/// What the hooks of a watched method are given.
+pub(crate) fn wanted(class: &[u8], method: &[u8], descriptor: &[u8]) -> Wanted {
+    let Some(action) = action(class, method, descriptor) else { return Wanted::default() };
+    Wanted {
+        call: true,
+        argument: true,
+        number: row(class).is_some_and(|(_, who, _)| way(*who) != 0),
+        monitors: class.starts_with(b"java/util/Collections$"),
+        int_result: matches!(action, WriteIf | Drain),
+        long_argument: matches!(action, ConvertToWrite | ConvertToRead | ConvertToOptimistic),
+        exchange: method.starts_with(b"compareAndExchange"),
+        ..Wanted::default()
+    }
 }
 
 /// Whether a method does one thing to an atomic and calls nothing of the program's.
@@ -380,11 +275,6 @@ pub(crate) fn is_watched(class: &[u8]) -> bool {
     row(class).is_some()
 }
 
-/// Whether a number among the arguments says which variable is meant.
-pub(crate) fn is_numbered(class: &[u8]) -> bool {
-    row(class).is_some_and(|(_, who, _)| way(*who) != 0)
-}
-
 /// The word of a place in application code where a method is called, if what is called may be watched: a method with a name
 /// that is in the table, of a class that is, or of something that such a class may be to the program.
 pub(crate) fn calling(owner: &[u8], method: &[u8]) -> Option<i64> {
@@ -395,14 +285,20 @@ pub(crate) fn calling(owner: &[u8], method: &[u8]) -> Option<i64> {
         "java/util/List",
         "java/util/Map",
         "java/util/NavigableMap",
+        "java/util/NavigableSet",
         "java/util/Queue",
         "java/util/Set",
         "java/util/SortedMap",
+        "java/util/SortedSet",
+        "java/util/SequencedCollection",
         "java/util/AbstractCollection",
         "java/util/AbstractList",
         "java/util/AbstractMap",
     ];
-    let may_be_watched = owner.starts_with(b"java/util/concurrent/")
+    // Whatever is known by an interface has this method of its class.
+    let is_text = owner == b"java/lang/Object" && method == b"toString";
+    let may_be_watched = is_text
+        || owner.starts_with(b"java/util/concurrent/")
         || is_watched(owner)
         || ALSO.iter().any(|name| name.as_bytes() == owner);
     let number = if may_be_watched { number_of_name(method)? } else { return None };
@@ -532,11 +428,15 @@ mod tests {
             (Exchange, "EXCHANGE"),
             (Park, "PARK"),
             (Depend, "DEPEND"),
+            (ConvertToOptimistic, "CONVERT_TO_OPTIMISTIC"),
             (Read, "READ"),
+            (WriteIf, "WRITE_IF"),
+            (MergeKey, "MERGE_KEY"),
             (AddElement, "ADD_ELEMENT"),
             (ReadKey, "READ_KEY"),
             (KeyChanged, "KEY_CHANGED"),
             (AddField, "ADD_FIELD"),
+            (PollKey, "POLL_KEY"),
         ] {
             assert_eq!(number(name), Some(action as u8), "{name}");
         }
@@ -549,16 +449,22 @@ mod tests {
 
     #[test]
     fn calls_are_recognised_by_class_and_name() {
-        let lock = meaning(b"java/util/concurrent/locks/ReentrantLock", b"lock", false).unwrap();
+        let lock = meaning(b"java/util/concurrent/locks/ReentrantLock", b"lock", b"()V", false).unwrap();
         assert_eq!(lock & 0xff, Lock as i64);
         assert_eq!(calling(b"java/util/concurrent/locks/Lock", b"lock"), Some(lock >> 16 << 16));
-        assert_eq!(meaning(b"java/util/concurrent/locks/ReentrantLock", b"toString", false), None);
+        assert_eq!(
+            meaning(b"java/util/concurrent/locks/ReentrantLock", b"toString", b"()Ljava/lang/String;", false),
+            None
+        );
         assert_eq!(calling(b"java/util/ArrayList", b"get"), None);
         assert!(calling(b"java/util/Map", b"get").is_some());
-        let handle = meaning(b"java/lang/invoke/VarHandleInts$Array", b"get", false).unwrap();
+        let handle = meaning(b"java/lang/invoke/VarHandleInts$Array", b"get", b"()I", false).unwrap();
         let call = calling(b"java/lang/invoke/VarHandle", b"get").unwrap();
         assert_eq!((handle ^ call) >> 11, 0);
         assert_ne!((handle ^ calling(b"java/util/Map", b"get").unwrap()) >> 11, 0);
-        assert_eq!(meaning(b"java/lang/invoke/VarHandleByteArrayAsInts$ArrayHandle", b"get", false), None);
+        assert_eq!(
+            meaning(b"java/lang/invoke/VarHandleByteArrayAsInts$ArrayHandle", b"get", b"()I", false),
+            None
+        );
     }
 }

@@ -278,10 +278,7 @@ impl Plan for ClassPlan {
             return Wanted { fields, ..Wanted::default() };
         }
         if self.treatment == Treatment::Library {
-            let call = juc::meaning(method.class, method.name, false).is_some();
-            let monitors = method.class.starts_with(b"java/util/Collections$");
-            let number = call && juc::is_numbered(method.class);
-            return Wanted { call, argument: call, number, monitors: call && monitors, ..Wanted::default() };
+            return juc::wanted(method.class, method.name, method.descriptor);
         }
         self.annotation = self.facts.annotation(method.name, method.descriptor);
         self.role = roles::role(method, self.annotation, vm::options().blocks);
@@ -328,9 +325,10 @@ impl Plan for ClassPlan {
             }
             (What::Call, Treatment::Library) => {
                 let is_synchronized = site.method.access & ACC_SYNCHRONIZED != 0;
-                Some(juc::meaning(site.method.class, site.method.name, is_synchronized)?)
+                let Method { class, name, descriptor, .. } = *site.method;
+                Some(juc::meaning(class, name, descriptor, is_synchronized)?)
             }
-            (What::Acquire, Treatment::Library) => Some(0),
+            (What::Acquire | What::Release, Treatment::Library) => Some(0),
             (_, Treatment::Library) => return None,
             _ => None,
         };

@@ -17,6 +17,8 @@
 //! | the same with the first argument, if that is asked for | `enterCall(Object, Object, int)`, `enterCall(Object, int, int)`; and `exitCall(long, int)` |
 //! | the same with an int or a long behind two references, if that is asked for | `enterCall(Object, Object, long, int)` |
 //! | when it returns, with a reference or a truth value that it returns | `exitCall(int)`, `exitCall(Object, int)`, `exitCall(boolean, int)` |
+//! | the same with an int that it returns, if that is asked for; its first argument may be a long | `exitCall(int, int)`; `enterCall(Object, long, int)` |
+//! | when a compare-and-exchange returns, with the result and what it compared with | `exitExchange(T, T, int)` for `T` an int, long, float, double or `Object` |
 //! | when it throws | `throwCall(int)` |
 //! | when `clone` has returned a copy | `cloned(Object, Object)`, with the original first |
 //! | before a method is called, wherever it may be | `calling(int)` |
@@ -82,6 +84,8 @@ pub(crate) const ENTER_CALL: Hook = hook("enterCall", "(Ljava/lang/Object;I)V");
 pub(crate) const ENTER_CALL_REFERENCE: Hook = hook("enterCall", "(Ljava/lang/Object;Ljava/lang/Object;I)V");
 pub(crate) const ENTER_CALL_INT: Hook = hook("enterCall", "(Ljava/lang/Object;II)V");
 pub(crate) const ENTER_CALL_NUMBER: Hook = hook("enterCall", "(Ljava/lang/Object;Ljava/lang/Object;JI)V");
+pub(crate) const ENTER_CALL_LONG: Hook = hook("enterCall", "(Ljava/lang/Object;JI)V");
+pub(crate) const EXIT_CALL_INT: Hook = hook("exitCall", "(II)V");
 pub(crate) const CALLING: Hook = hook("calling", "(I)V");
 pub(crate) const THROW_CALL: Hook = hook("throwCall", "(I)V");
 pub(crate) const CLONED: Hook = hook("cloned", "(Ljava/lang/Object;Ljava/lang/Object;)V");
@@ -97,6 +101,19 @@ pub(crate) fn exit_call(descriptor: &[u8], details: bool) -> (Hook, u16) {
         Some(b'J') if details => (hook("exitCall", "(JI)V"), 2),
         _ => (hook("exitCall", "(I)V"), 0),
     }
+}
+
+/// What is called when a compare-and-exchange returns, how many slots its result takes, and what loads a local of that type.
+pub(crate) fn exit_exchange(result: u8) -> Option<(Hook, u16, u8)> {
+    let (descriptor, slots, load) = match result {
+        b'Z' | b'B' | b'C' | b'S' | b'I' => ("(III)V", 1, ILOAD),
+        b'J' => ("(JJI)V", 2, LLOAD),
+        b'F' => ("(FFI)V", 1, FLOAD),
+        b'D' => ("(DDI)V", 2, DLOAD),
+        b'L' | b'[' => ("(Ljava/lang/Object;Ljava/lang/Object;I)V", 1, ALOAD),
+        _ => return None,
+    };
+    Some((hook("exitExchange", descriptor), slots, load))
 }
 
 /// Descriptors of element hooks in the order of the instructions: int, long, float, double, reference, byte, char,

@@ -497,13 +497,7 @@ impl BodyWriter<'_, '_> {
         }
         let entry = self.emitter.take();
         if let Some(site) = call {
-            let (hook, result_slots) = hooks::exit_call(self.method.descriptor, wanted.argument);
-            match result_slots {
-                0 => {}
-                1 => self.emitter.out.push(DUP),
-                _ => self.emitter.out.push(DUP2),
-            }
-            self.emitter.call(hook, result_slots, site)?;
+            self.exit_call(site)?;
         }
         let exit_call = self.emitter.take();
         if let Some(site) = call {
@@ -520,6 +514,39 @@ impl BodyWriter<'_, '_> {
         let end_accesses = block.is_some() || monitor.is_some();
         let (exit, throwing) = ([exit_call, rest.clone()].concat(), [throw_call, rest].concat());
         Ok(Ends { end_accesses, entry, exit, throwing })
+    }
+
+    /// Before a watched method returns.
+    fn exit_call(&mut self, site: u32) -> Result<(), Error> {
+        let descriptor = self.method.descriptor;
+        let result =
+            descriptor.iter().rposition(|&byte| byte == b')').and_then(|end| descriptor.get(end + 1));
+        let dup = |slots| if slots == 2 { DUP2 } else { DUP };
+        if self.wanted.exchange
+            && let Some((hook, slots, load)) = result.and_then(|&result| hooks::exit_exchange(result))
+            && let Some(local) = self.compared_local()?
+        {
+            self.emitter.out.extend_from_slice(&[dup(slots), load, local]);
+            return self.emitter.call(hook, 2 * slots, site);
+        }
+        let (hook, slots) = match result {
+            Some(b'I') if self.wanted.int_result => (hooks::EXIT_CALL_INT, 1),
+            _ => hooks::exit_call(descriptor, self.wanted.argument),
+        };
+        if slots > 0 {
+            self.emitter.out.push(dup(slots));
+        }
+        self.emitter.call(hook, slots, site)
+    }
+
+    /// The local with the last argument but one, if it can be loaded.
+    fn compared_local(&self) -> Result<Option<u8>, Error> {
+        let parameters = instruction::parameters(self.method.descriptor, self.code.offset)?.0;
+        let Some(before) = parameters.len().checked_sub(2) else { return Ok(None) };
+        let slots = |parameter: &&[u8]| if matches!(parameter.first(), Some(b'J' | b'D')) { 2 } else { 1 };
+        let receiver = usize::from(self.method.access & ACC_STATIC == 0);
+        let local = receiver + parameters[..before].iter().map(slots).sum::<usize>();
+        Ok(u8::try_from(local).ok())
     }
 
     /// Pushes what a synchronized method locks, if it is one.
@@ -564,6 +591,10 @@ impl BodyWriter<'_, '_> {
             Some(b'L' | b'[') if self.wanted.argument && !is_static => {
                 self.emitter.out.push(ALOAD_1);
                 (hooks::ENTER_CALL_REFERENCE, 2)
+            }
+            Some(b'J') if self.wanted.long_argument && !is_static => {
+                self.emitter.out.push(LLOAD_1);
+                (hooks::ENTER_CALL_LONG, 3)
             }
             Some(b'I') if self.wanted.argument && !is_static => {
                 self.emitter.out.push(ILOAD_1);

@@ -76,6 +76,13 @@ pub struct Wanted {
     /// With `call`, for methods that begin with two references, be one of them the object they are called on: the second
     /// as well, and the int or long that follows.
     pub number: bool,
+    /// With `call`, for a method that returns an int: that as well.
+    pub int_result: bool,
+    /// With `call`, for a method whose first argument is a long: that as well.
+    pub long_argument: bool,
+    /// With `call`, for a compare-and-exchange: when it returns, the result and the last argument but one, with which
+    /// the variable was compared.
+    pub exchange: bool,
     /// Before it calls other methods.
     pub calls: bool,
     /// Of a static method whose second argument is an array of `java.lang.reflect.Field`: when it begins, a hook
@@ -93,6 +100,9 @@ impl Wanted {
         call: true,
         argument: true,
         number: true,
+        int_result: false,
+        long_argument: false,
+        exchange: false,
         calls: true,
         fields: false,
     };

@@ -26,6 +26,7 @@ public final class AtomvetCalls {
     private static final int BY_HANDLE = 1 << 11;
     private static final int BY_OFFSET = 1 << 12;
     private static final int BRIEF = 1 << 13;
+    private static final int VIEW = 1 << 14;
     private static final int NAME_SHIFT = 16;
 
     // Actions: the same numbers as in juc.rs.
@@ -55,6 +56,11 @@ public final class AtomvetCalls {
     private static final int UNPARK = 24;
     private static final int PARK = 25;
     private static final int DEPEND = 26;
+    private static final int DRAIN = 27;
+    private static final int CONVERT_TO_WRITE = 28;
+    private static final int CONVERT_TO_READ = 29;
+    private static final int CONVERT_TO_OPTIMISTIC = 30;
+    private static final int INVOKE = 31;
     private static final int FIRST_ACCESS = 32;
     private static final int READ = 32;
     private static final int WRITE = 33;
@@ -62,22 +68,29 @@ public final class AtomvetCalls {
     private static final int UPDATE_IF = 35;
     private static final int ADD = 36;
     private static final int UPDATE_BY = 37;
-    private static final int READ_ELEMENT = 38;
-    private static final int WRITE_ELEMENT = 39;
-    private static final int UPDATE_ELEMENT = 40;
-    private static final int UPDATE_ELEMENT_IF = 41;
-    private static final int ADD_ELEMENT = 42;
-    private static final int READ_KEY = 43;
-    private static final int WRITE_KEY = 44;
-    private static final int UPDATE_KEY = 45;
-    private static final int UPDATE_KEY_IF_NULL = 46;
-    private static final int UPDATE_KEY_BY = 47;
-    private static final int KEY_CHANGED = 48;
-    private static final int READ_FIELD = 49;
-    private static final int WRITE_FIELD = 50;
-    private static final int UPDATE_FIELD = 51;
-    private static final int UPDATE_FIELD_IF = 52;
-    private static final int ADD_FIELD = 53;
+    private static final int WRITE_IF = 38;
+    private static final int READ_ELEMENT = 39;
+    private static final int WRITE_ELEMENT = 40;
+    private static final int UPDATE_ELEMENT = 41;
+    private static final int UPDATE_ELEMENT_IF = 42;
+    private static final int ADD_ELEMENT = 43;
+    private static final int READ_KEY = 44;
+    private static final int WRITE_KEY = 45;
+    private static final int UPDATE_KEY_IF = 46;
+    private static final int UPDATE_KEY_IF_NULL = 47;
+    private static final int COMPUTE_KEY = 48;
+    private static final int INSERT_KEY = 49;
+    private static final int MERGE_KEY = 50;
+    private static final int KEY_CHANGED = 51;
+    private static final int READ_FIELD = 52;
+    private static final int WRITE_FIELD = 53;
+    private static final int UPDATE_FIELD = 54;
+    private static final int UPDATE_FIELD_IF = 55;
+    private static final int ADD_FIELD = 56;
+    private static final int SEVERAL = 57;
+    private static final int UPDATE_KEYS = 58;
+    private static final int WRITE_KEYS_OF = 59;
+    private static final int POLL_KEY = 60;
 
     // Records: see record() in juc.rs.
     private static final int NEITHER = -1;
@@ -123,8 +136,15 @@ public final class AtomvetCalls {
         boolean pending;
         /** It is recorded as far as it need be, as a write: see access_again() of atomics.rs. */
         boolean again;
-        /** The map was changed inside of this call. */
+        /** The map got or lost a key inside of this call. */
         boolean changed;
+        /** Of a collection with a monitor: the call has it, and how many keys the map had then. */
+        boolean inside;
+        int keys;
+        /** The synchronized method of the same object that this call is made of, if its result says what was done. */
+        int inner;
+        /** Whether the object stands for another one. */
+        final boolean view;
 
         Call(Call outer, Object object, Object argument, long number, int site, int place, int word) {
             this.outer = outer;
@@ -135,6 +155,12 @@ public final class AtomvetCalls {
             this.place = place;
             this.action = word & ACTION;
             this.how = word & (BY_HANDLE | BY_OFFSET);
+            this.view = (word & VIEW) != 0;
+        }
+
+        /** Whether only the end of the call tells what it did. */
+        boolean isConditional() {
+            return action == WRITE_IF || action >= UPDATE_KEY_IF && action <= MERGE_KEY;
         }
     }
 
@@ -147,6 +173,10 @@ public final class AtomvetCalls {
     }
 
     public static void enterCall(Object object, int number, int site) {
+        enter(object, null, number, site);
+    }
+
+    public static void enterCall(Object object, long number, int site) {
         enter(object, null, number, site);
     }
 
@@ -166,13 +196,18 @@ public final class AtomvetCalls {
         int differs = place == 0 ? -1 : (int) AtomvetHooks.site(place) ^ word;
         boolean fits = differs >>> NAME_SHIFT == 0 && (differs & (BY_HANDLE | BY_OFFSET)) == 0;
         Call call = t.call;
-        if (!fits && (word & OF_PROGRAM) != 0 || t.busy) {
+        boolean isPart = call != null && call.action == SEVERAL && call.object == object;
+        if (!fits && !isPart && (word & OF_PROGRAM) != 0 || t.busy) {
             if (call != null) {
                 if (call.site == site) {
                     call.skipped++;
                 }
                 if (call.pending && (word & SYNCHRONIZED) != 0 && call.object == object) {
-                    access(t, call, YES);
+                    if (!call.isConditional()) {
+                        access(t, call, YES);
+                    } else if (call.inner == 0 && !call.inside) {
+                        call.inner = site;
+                    }
                 }
                 if ((word & ACTION) == KEY_CHANGED && call.object == object) {
                     call.changed = true;
@@ -183,7 +218,7 @@ public final class AtomvetCalls {
         if (fits) {
             t.calling = 0;
         } else {
-            place = site;
+            place = isPart ? call.place : site;
         }
         AtomvetHooks.finish(t);
         call = new Call(call, object, argument, number, site, place, word);
@@ -201,33 +236,67 @@ public final class AtomvetCalls {
     }
 
     public static void exitCall(int site) {
-        leave(null, YES, site);
+        leave(null, YES, 0, site);
     }
 
     public static void exitCall(Object result, int site) {
-        leave(result, result == null ? NO : YES, site);
+        leave(result, result == null ? NO : YES, 0, site);
     }
 
     public static void exitCall(boolean result, int site) {
-        leave(null, result ? YES : NO, site);
+        leave(null, result ? YES : NO, 0, site);
+    }
+
+    public static void exitCall(int result, int site) {
+        leave(null, result != 0 ? YES : NO, result, site);
     }
 
     public static void exitCall(long result, int site) {
-        leave(null, result != 0 ? YES : NO, site);
+        leave(null, result != 0 ? YES : NO, result, site);
+    }
+
+    // A compare-and-exchange has changed the variable if it found what it expected. Handles compare the bits of numbers.
+
+    public static void exitExchange(int result, int expected, int site) {
+        leave(null, result == expected ? YES : NO, 0, site);
+    }
+
+    public static void exitExchange(long result, long expected, int site) {
+        leave(null, result == expected ? YES : NO, 0, site);
+    }
+
+    public static void exitExchange(float result, float expected, int site) {
+        leave(null, Float.floatToRawIntBits(result) == Float.floatToRawIntBits(expected) ? YES : NO, 0, site);
+    }
+
+    public static void exitExchange(double result, double expected, int site) {
+        leave(null, Double.doubleToRawLongBits(result) == Double.doubleToRawLongBits(expected) ? YES : NO, 0, site);
+    }
+
+    public static void exitExchange(Object result, Object expected, int site) {
+        leave(null, result == expected ? YES : NO, 0, site);
     }
 
     public static void throwCall(int site) {
-        leave(null, THROWS, site);
+        leave(null, THROWS, 0, site);
     }
 
     @DontInline
-    private static void leave(Object result, int way, int site) {
+    private static void leave(Object result, int way, long number, int site) {
         AtomvetHooks.T t = AtomvetHooks.t();
         if (t == null || t.busy) {
             return;
         }
         Call call = t.call;
         if (call == null || call.site != site) {
+            if (call != null && call.pending && call.inner == site) {
+                t.busy = true;
+                try {
+                    access(t, call, way);
+                } finally {
+                    t.busy = false;
+                }
+            }
             return;
         }
         if (call.skipped > 0) {
@@ -239,11 +308,16 @@ public final class AtomvetCalls {
         try {
             if (call.action >= FIRST_ACCESS) {
                 if (call.pending) {
+                    if (call.inside && !call.changed && call.object instanceof java.util.Hashtable) {
+                        call.changed = call.keys != keys(call.object);
+                    }
                     access(t, call, way);
+                } else if (call.action == POLL_KEY && result != null) {
+                    poll(t, call, result);
                 }
                 AtomvetHooks.finish(t);
             } else if (way != THROWS) {
-                get(t, call, result, way);
+                get(t, call, result, number, way);
             }
         } finally {
             t.busy = false;
@@ -257,17 +331,49 @@ public final class AtomvetCalls {
             return;
         }
         Call call = t.call;
-        if (call != null && call.pending) {
+        if (call != null && call.pending && !call.inside) {
             t.busy = true;
             try {
-                access(t, call, YES);
+                if (call.isConditional()) {
+                    // Whoever gets the monitor next waits for the stripe until this call has told what it did.
+                    AtomvetHooks.tellBlocks(t);
+                    AtomvetHooks.holds(t, begin(NEITHER, call.address, call.size, call.place));
+                    call.inside = true;
+                    call.keys = keys(call.object);
+                } else {
+                    access(t, call, YES);
+                }
             } finally {
                 t.busy = false;
             }
         }
     }
 
-    public static void releasing(Object monitor, int site) {}
+    public static void releasing(Object monitor, int site) {
+        AtomvetHooks.T t = AtomvetHooks.t();
+        if (t == null || t.busy) {
+            return;
+        }
+        Call call = t.call;
+        if (call != null && call.pending && call.inside) {
+            t.busy = true;
+            try {
+                call.changed = call.keys < 0 || call.keys != keys(call.object);
+            } finally {
+                t.busy = false;
+            }
+        }
+    }
+
+    /** How many keys a map has whose monitor is held; below 0 if only the program could tell. */
+    private static int keys(Object map) {
+        if (map instanceof java.util.Hashtable) {
+            return ((java.util.Hashtable<?, ?>) map).size();
+        }
+        Object inner = reference(map, "m");
+        boolean isKnown = inner instanceof java.util.Map && inner.getClass().getClassLoader() == null;
+        return isKnown ? ((java.util.Map<?, ?>) inner).size() : -1;
+    }
 
     // What is given to others, before anything happens.
 
@@ -305,7 +411,17 @@ public final class AtomvetCalls {
                 }
                 break;
             case ACQUIRE:
+            case DRAIN:
                 permits(t, object);
+                break;
+            case CONVERT_TO_READ:
+            case CONVERT_TO_OPTIMISTIC:
+                if (java.util.concurrent.locks.StampedLock.isWriteLockStamp(call.number)) {
+                    record(t, R_RELEASE, lock(t, object), place);
+                } else if (call.action == CONVERT_TO_OPTIMISTIC
+                        && java.util.concurrent.locks.StampedLock.isReadLockStamp(call.number)) {
+                    record(t, R_RELEASE_SHARED, lock(t, object), place);
+                }
                 break;
             case PUT:
             case EXCHANGE:
@@ -351,7 +467,7 @@ public final class AtomvetCalls {
     // What is got from others, when it is over.
 
     @DontInline
-    private static void get(AtomvetHooks.T t, Call call, Object result, int way) {
+    private static void get(AtomvetHooks.T t, Call call, Object result, long number, int way) {
         Object object = call.object;
         int place = call.place;
         switch (call.action) {
@@ -363,6 +479,25 @@ public final class AtomvetCalls {
             case LOCK_SHARED:
                 if (way == YES) {
                     record(t, R_ACQUIRE_SHARED, lock(t, object), place);
+                }
+                break;
+            case CONVERT_TO_WRITE:
+                boolean isShared = java.util.concurrent.locks.StampedLock.isReadLockStamp(call.number);
+                if (way == YES && isShared) {
+                    record(t, R_RELEASE_SHARED, lock(t, object), place);
+                }
+                if (way == YES && !java.util.concurrent.locks.StampedLock.isWriteLockStamp(call.number)) {
+                    record(t, R_ACQUIRE, lock(t, object), place);
+                }
+                break;
+            case CONVERT_TO_READ:
+                if (way == YES && !java.util.concurrent.locks.StampedLock.isReadLockStamp(call.number)) {
+                    record(t, R_ACQUIRE_SHARED, lock(t, object), place);
+                }
+                break;
+            case DRAIN:
+                for (int i = 0; i < number; i++) {
+                    record(t, R_TAKE, AtomvetObjects.shared(t, object), place);
                 }
                 break;
             case BARRIER:
@@ -402,6 +537,9 @@ public final class AtomvetCalls {
             case RUN_TASK:
                 record(t, R_PUBLISH, key(object, 0), place);
                 break;
+            case INVOKE:
+                observe(t, call.argument, place);
+                break;
             case PARK:
                 waited(t, place);
                 record(t, R_OBSERVE, key(t.thread, PERMIT), place);
@@ -432,6 +570,9 @@ public final class AtomvetCalls {
     // Variables.
 
     private static void begin(AtomvetHooks.T t, Call call, int word) {
+        if (call.action == SEVERAL || call.action == POLL_KEY) {
+            return;
+        }
         long address = variable(t, call);
         if (address == 0) {
             return;
@@ -439,14 +580,18 @@ public final class AtomvetCalls {
         call.address = address;
         call.pending = true;
         if ((word & MONITORED) != 0) {
-            if ((word & SYNCHRONIZED) != 0) {
+            if ((word & SYNCHRONIZED) != 0 && call.isConditional()) {
+                // It ends before the monitor is left.
+                call.inside = true;
+                call.keys = keys(call.object);
+            } else if ((word & SYNCHRONIZED) != 0) {
                 access(t, call, YES);
             }
         } else if (call.action == READ_ELEMENT && (word & BRIEF) != 0) {
             // Nothing that it returns makes a difference.
             call.pending = false;
             AtomvetHooks.read(t, address, call.size, call.place);
-        } else if (call.action != UPDATE_BY && call.action != UPDATE_KEY_BY) {
+        } else if (call.action != UPDATE_BY && (call.action < COMPUTE_KEY || call.action > MERGE_KEY)) {
             AtomvetHooks.tellBlocks(t);
             AtomvetHooks.holds(t, begin(again(call, word), address, call.size, call.place));
             // If nothing is held there is nothing left to record, unless it is no write after all.
@@ -468,6 +613,10 @@ public final class AtomvetCalls {
 
     private static void access(AtomvetHooks.T t, Call call, int way) {
         call.pending = false;
+        if (call.action == UPDATE_KEYS || call.action == WRITE_KEYS_OF) {
+            accessKeys(t, call);
+            return;
+        }
         if (call.again) {
             if (way != YES) {
                 wasRead(call.address);
@@ -501,8 +650,20 @@ public final class AtomvetCalls {
             case UPDATE_KEY_IF_NULL:
                 what = way == NO ? R_UPDATE : R_READ;
                 break;
-            case UPDATE_KEY_BY:
+            case UPDATE_KEY_IF:
+                what = way == YES ? R_UPDATE : R_READ;
+                break;
+            case WRITE_IF:
+                what = way == YES ? R_WRITE : R_READ;
+                break;
+            case COMPUTE_KEY:
+                what = way == YES || call.changed ? R_UPDATE : R_READ;
+                break;
+            case INSERT_KEY:
                 what = call.changed ? R_UPDATE : R_READ;
+                break;
+            case MERGE_KEY:
+                what = way != THROWS || call.changed ? R_UPDATE : R_READ;
                 break;
             default:
                 what = R_UPDATE;
@@ -512,10 +673,39 @@ public final class AtomvetCalls {
         access(what, call.address, call.size, call.place);
     }
 
+    /** All entries of a map whose monitor is held, or those that another map has. */
+    private static void accessKeys(AtomvetHooks.T t, Call call) {
+        Object map = call.action == WRITE_KEYS_OF ? call.argument : call.object;
+        Object inner = map.getClass() == call.object.getClass() ? reference(map, "m") : null;
+        map = inner == null ? map : inner;
+        if (!(map instanceof java.util.Map) || map.getClass().getClassLoader() != null) {
+            // Only the program could tell.
+            return;
+        }
+        AtomvetHooks.tellBlocks(t);
+        for (Object key : ((java.util.Map<?, ?>) map).keySet()) {
+            long address = key == null ? 0 : Keys.of(call.object, call.address, key);
+            if (address != 0) {
+                access(call.action == WRITE_KEYS_OF ? R_WRITE : R_UPDATE, address, call.size, call.place);
+            }
+        }
+    }
+
+    /** The first or last entry of a map was taken out. */
+    private static void poll(AtomvetHooks.T t, Call call, Object result) {
+        Object map = call.view ? viewed(call.object) : call.object;
+        Object key = result instanceof java.util.Map.Entry ? ((java.util.Map.Entry<?, ?>) result).getKey() : result;
+        long address = Keys.of(map, AtomvetObjects.shared(t, map), key);
+        if (address != 0) {
+            AtomvetHooks.tellBlocks(t);
+            access(R_UPDATE, address, call.size, call.place);
+        }
+    }
+
     /** The variable that a call is about; 0 if it is this thread's own. */
     @DontInline
     private static long variable(AtomvetHooks.T t, Call call) {
-        Object object = call.object;
+        Object object = call.view ? viewed(call.object) : call.object;
         if (object == null) {
             return 0;
         }
@@ -534,7 +724,7 @@ public final class AtomvetCalls {
             }
             return AtomvetObjects.unsettled(t, array) + AtomvetHooks.HEADER + (call.number << 3);
         }
-        if (action >= READ_FIELD) {
+        if (action >= READ_FIELD && action <= ADD_FIELD) {
             // The same variable as for the program's own accesses; see resolve() of AtomvetObjects.
             long offset = Fields.find(object.getClass(), "offset");
             if (call.argument == null || offset == 0) {
@@ -549,10 +739,25 @@ public final class AtomvetCalls {
         if (base == 0) {
             return 0;
         }
-        if (action < READ_KEY) {
+        if (action < READ_KEY || action > ADD_FIELD) {
             return base;
         }
         return call.argument == null ? 0 : Keys.of(object, base, call.argument);
+    }
+
+    /** The collection that another one is a view of, or whose monitor guards it. */
+    private static Object viewed(Object view) {
+        Object object = reference(view, "mutex");
+        if (object == null) {
+            object = reference(view, "map");
+        }
+        if (object == null) {
+            object = reference(view, "m");
+        }
+        if (object == null) {
+            object = reference(view, "this$0");
+        }
+        return object == null ? view : object;
     }
 
     /** What a handle is for: a field of the argument, a static field, or an element of the argument. */

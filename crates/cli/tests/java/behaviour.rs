@@ -253,3 +253,11 @@ fn no_result_of_a_fork_join_task_is_missed() {
     let ask = entered.iter().find(|block| block["block"] == "ForkJoinResults.ask").expect("a block");
     assert_eq!((&ask["executions"], &ask["violated"]), (&2000.into(), &2000.into()), "{:#}", outcome.report);
 }
+
+/// Conversions of a stamped lock are seen: none is given back that was not taken in that mode.
+#[test]
+fn locks_change_their_mode() {
+    let outcome = check(&[], &["Converts"], 0, &[]);
+    let trace = &outcome.report["traces"][0];
+    assert_eq!(trace["program"]["repairs"], 0, "{trace:#}");
+}

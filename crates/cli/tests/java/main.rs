@@ -16,6 +16,7 @@
 
 mod behaviour;
 mod command;
+mod effects;
 mod support;
 mod trial;
 

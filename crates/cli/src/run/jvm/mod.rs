@@ -178,7 +178,7 @@ impl Names {
             self.read_on();
         }
         match self.sites.get(&site) {
-            Some(&(source, 0)) => self.sources[source as usize].clone(),
+            // Line 0 is not known; a text trace has no other way to say so.
             Some(&(source, line)) => format!("{}:{line}", self.sources[source as usize]),
             None => format!("site {site}"),
         }
@@ -344,7 +344,7 @@ mod tests {
         let block = names.block(2);
         assert_eq!((&*block.name, &*block.site), ("com.acme.Bank.pay", "com/acme/Bank.java:40"));
         assert_eq!(block.role, Role::UnlessEntry);
-        assert_eq!(names.place(3).site, "com/acme/Bank.java");
+        assert_eq!(names.place(3).site, "com/acme/Bank.java:0");
         assert_eq!(names.place(9).site, "site 9");
     }
 }
