@@ -25,6 +25,7 @@ use crate::conventions::InForce;
 use crate::examine::{Instances, Options, Serial, Verify, Wanted, examine};
 use crate::grid::plural;
 use crate::output::Output;
+use crate::pipeline::Partial;
 use crate::predicted::Predicting;
 use crate::spool::Again;
 use crate::status::Status;
@@ -188,7 +189,11 @@ fn checked(
     let (entries, status) = traces::each(&paths, Again::Yes, |source| {
         let in_force = args.understanding.in_force(source, configuration)?;
         let examined = examine(source, &Options { in_force, ..options.clone() })?;
-        Ok((json::trace(&examined, spec), judge(&examined, spec)))
+        let judged = judge(&examined, spec);
+        // What was not looked at would count as new for ever.
+        let is_part = examined.pass.partial == Some(Partial::Interrupted);
+        let status = if is_part { Status::BadInput } else { judged };
+        Ok((json::trace(&examined, spec), status))
     });
     Ok((entries, status))
 }

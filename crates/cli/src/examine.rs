@@ -30,7 +30,7 @@ use crate::predicted::{self, Foreseen, Predicting};
 use crate::refine::Entered;
 use crate::spec::Spec;
 use crate::spool::Source;
-use crate::{idioms, memory, why};
+use crate::{idioms, interrupt, memory, why};
 
 /// What to look for, and how.
 #[derive(Clone)]
@@ -261,6 +261,11 @@ pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Exam
         running.iter_mut().for_each(Running::stop);
         serial = None;
     }
+    if interrupt::requested() && pass.tally.events > MOST_IN_A_HURRY {
+        let predictive = running.iter_mut().filter(|checker| checker.info.kind == Kind::Predictive);
+        predictive.for_each(Running::stop);
+        serial = None;
+    }
     let mut verdicts: Vec<Verdict> = running.into_iter().map(|r| r.finish(options, &pass.names)).collect();
     let serial_order = serial.map(|(order, events)| finish_serial(order, &events, options));
     if let Some(known) = options.aside.known {
@@ -288,6 +293,10 @@ pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Exam
 /// Why nothing is predicted from a trace.
 const ACCESSES_LEFT_OUT: &str =
     "the trace leaves out accesses that its own verdict does not need; record it with --record-all";
+
+/// Predictive algorithms judge at the end, and a serial order is made there. After a signal there is no time for more events than
+/// this: to prepare 10 million takes seconds.
+const MOST_IN_A_HURRY: u64 = 1_000_000;
 
 /// A checker at work.
 struct Running {

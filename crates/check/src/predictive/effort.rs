@@ -43,8 +43,8 @@ pub struct Effort {
 /// How many steps an algorithm may take unless told otherwise: about ten seconds.
 pub const DEFAULT_STEPS: u64 = 2_000_000_000;
 
-/// The watch is asked after so many steps, some ten times a second.
-const ASKED_EVERY: u64 = 1 << 24;
+/// The watch is asked after so many steps, some hundred times a second.
+const ASKED_EVERY: u64 = 1 << 20;
 
 impl Default for Effort {
     fn default() -> Self {

@@ -179,6 +179,40 @@ fn an_interrupted_check_without_findings_is_not_clean() {
     assert!(out.contains("PARTIAL, interrupted"), "{out}");
 }
 
+/// What a command says after a signal, when it has read [`LOST`] and more than `events` further events.
+fn interrupted_after(arguments: &[&str], events: usize) -> (Option<i32>, String, String) {
+    let mut child = command(arguments).stdin(Stdio::piped()).spawn().expect("starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    input.write_all(trace(LOST).as_bytes()).expect("writes");
+    let filler = trace("T1|begin(a)|1 T1|r(x)|2 T1|end|3 T2|r(x)|4").repeat(1000);
+    // Much more than all buffers hold.
+    for _ in 0..events / 4000 + 800 {
+        input.write_all(filler.as_bytes()).expect("writes");
+    }
+    signal(&child);
+    let ended = end(child);
+    drop(input);
+    ended
+}
+
+#[test]
+fn an_interrupted_baseline_is_not_good() {
+    let (status, out, err) = interrupted_after(&["baseline", "-"], 0);
+    assert_eq!(status, Some(2), "{err}");
+    assert!(out.contains("deposit is not atomic") && err.contains("partial: interrupted"), "{out}{err}");
+}
+
+/// To judge so many would take seconds.
+#[test]
+fn an_interrupted_prediction_does_not_judge_millions_of_events() {
+    let (status, out, err) = interrupted_after(&["check", "--predict", "--serial-order", "-"], 1_200_000);
+    assert_eq!(status, Some(1), "{err}");
+    assert!(
+        out.contains("deposit is not atomic") && err.contains("not everything was judged by commit-node"),
+        "{err}"
+    );
+}
+
 #[test]
 fn ctrl_c_does_not_wait_for_what_was_read_ahead() {
     // With so many threads an event costs the textbook algorithm milliseconds, and all are in one block. Sites are
