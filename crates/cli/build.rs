@@ -39,7 +39,7 @@ fn main() {
     for (object, (_, kind)) in hooks.iter().zip(HOOKS) {
         let options =
             ["--extern", "atomvet_recorder", "--cfg", kind, "--emit", "obj", "-C", "relocation-model=pic"];
-        compile("hooks", "rlib", &crates.join("runtime/src/linked/mod.rs"), object, &options);
+        compile("atomvet_hooks", "rlib", &crates.join("runtime/src/linked/mod.rs"), object, &options);
     }
     compile("atomvet_jvm", "rlib", &source("jvm"), &jvm, &[]);
     let options = ["--extern", "atomvet_recorder", "--extern", "atomvet_jvm", "-C", "lto=fat"];

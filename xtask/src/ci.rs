@@ -19,7 +19,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     )?;
     println!("== guide");
     crate::guide::run()?;
-    step("tests", &["test", "--workspace"], &[("ATOMVET_NEEDS_BROWSER", "1")])?;
+    step("tests", &["test", "--workspace"], &[])?;
     println!("== a share of `cargo xtask jars`");
     crate::jars::share()?;
     println!("== a share of `cargo xtask oracle`");

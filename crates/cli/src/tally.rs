@@ -149,7 +149,8 @@ impl Nothing {
 /// How many names a message lists.
 const LISTED: usize = 20;
 
-fn listed(names: &[String]) -> String {
+/// Names in a message.
+pub(crate) fn listed(names: &[String]) -> String {
     let mut list = names.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
     if names.len() > LISTED {
         list.push_str(&format!(" and {} more", names.len() - LISTED));
@@ -158,7 +159,7 @@ fn listed(names: &[String]) -> String {
 }
 
 /// The line of a specification that makes blocks of these functions. Beyond what a line can hold, of all.
-fn atomic_line(names: &[String]) -> String {
+pub(crate) fn atomic_line(names: &[String]) -> String {
     match names.len() {
         0..=LISTED => {
             format!("atomic = [{}]", names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", "))

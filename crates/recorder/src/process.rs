@@ -16,7 +16,7 @@ const WATCHED: u8 = 2;
 const ALONE: u8 = 3;
 
 /// A path, zero-terminated.
-type Path = [u8; 1024];
+pub type Path = [u8; 1024];
 
 /// The directory of the rings and the name of this process's, without its ending.
 static PATHS: crate::lock::Guarded<Paths> =
@@ -114,7 +114,7 @@ fn start() -> bool {
 
 /// Looks for a variable in the environment that the process was started with; false if it is not there, or empty. The first
 /// hook may come before libc knows its environment, so the kernel is asked.
-fn find_variable(name: &str, value: &mut Path) -> bool {
+pub fn find_variable(name: &str, value: &mut Path) -> bool {
     let file = sys::call(sys::OPEN, [c"/proc/self/environ".as_ptr() as usize, 0o2_000_000, 0, 0, 0, 0]);
     if file < 0 {
         return false;
@@ -331,11 +331,13 @@ fn reader(directory: &Path) -> u32 {
     digits.fold(0u32, |number, digit| number.wrapping_mul(10).wrapping_add(u32::from(digit - b'0')))
 }
 
-fn text_length(path: &Path) -> usize {
+/// How long a path is.
+pub fn text_length(path: &Path) -> usize {
     path.iter().position(|&byte| byte == 0).unwrap_or(path.len())
 }
 
-fn append(path: &mut Path, end: &mut usize, part: &[u8]) {
+/// Appends to a path, without zeros.
+pub fn append(path: &mut Path, end: &mut usize, part: &[u8]) {
     for &byte in part.iter().filter(|&&byte| byte != 0) {
         path[*end] = byte;
         *end += 1;
@@ -350,7 +352,7 @@ fn with_ending(name: &Path, ending: &[u8]) -> Path {
 }
 
 /// The digits, behind zeros that [`append`] leaves out.
-fn decimal(number: u32) -> [u8; 10] {
+pub fn decimal(number: u32) -> [u8; 10] {
     let mut digits = [0; 10];
     let mut rest = number;
     for digit in digits.iter_mut().rev() {

@@ -3,8 +3,10 @@
 use core::arch::asm;
 
 pub(crate) const READ: usize = 0;
-pub(crate) const WRITE: usize = 1;
-pub(crate) const CLOSE: usize = 3;
+/// Writes to a file.
+pub const WRITE: usize = 1;
+/// Closes a file.
+pub const CLOSE: usize = 3;
 pub(crate) const MMAP: usize = 9;
 pub(crate) const SCHED_YIELD: usize = 24;
 pub(crate) const MADVISE: usize = 28;
@@ -16,7 +18,10 @@ pub(crate) const RENAME: usize = 82;
 pub(crate) const UNLINK: usize = 87;
 pub(crate) const SYMLINK: usize = 88;
 pub(crate) const GETRLIMIT: usize = 97;
-pub(crate) const OPEN: usize = 2;
+/// Opens a file.
+pub const OPEN: usize = 2;
+/// Reads where a symbolic link leads.
+pub const READLINK: usize = 89;
 pub(crate) const FALLOCATE: usize = 285;
 
 const ESRCH: isize = -3;

@@ -23,6 +23,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 /// name is `atomvet-PROCESS-…`, after the process that reads them.
 pub const DIRECTORY: &str = "ATOMVET_RING_DIRECTORY";
 
+/// The file in that directory to which every program that loads the runtime appends a line: its process and where it is.
+pub const PROGRAMS: &str = "programs";
+
 /// The environment variable that, if set to anything, asks for a record of every access.
 pub const RECORD_ALL: &str = "ATOMVET_RECORD_ALL";
 

@@ -19,4 +19,5 @@ mod blocks;
 mod hooks;
 mod host;
 mod interpose;
+mod presence;
 mod real;

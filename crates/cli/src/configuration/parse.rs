@@ -78,8 +78,18 @@ type Wrong = String;
 pub(crate) fn parse(shown: &str, text: &str) -> Result<File, Wrong> {
     let source = Source { shown, text };
     let table = DeTable::parse(text).map_err(|error| {
+        let span = error.span().unwrap_or(0..0);
+        if let Some((span, word)) = source.bare_word(&span) {
+            return source.wrong(
+                &span,
+                format!(
+                    "`{word}` is no value: texts stand in quotation marks, lists in brackets, and other values are numbers, \
+                     true and false; to leave a key unset, leave out its line"
+                ),
+            );
+        }
         let problem = error.message().replace('\n', ", ");
-        source.wrong(&error.span().unwrap_or(0..0), format!("{problem}; a configuration is a TOML text"))
+        source.wrong(&span, format!("{problem}; a configuration is a TOML text"))
     })?;
     let mut file = File::default();
     for (key, value) in in_order(table.get_ref()) {
@@ -200,6 +210,21 @@ impl Source<'_> {
             all.push(suppress);
         }
         Ok(())
+    }
+
+    /// The word without quotation marks that stands around a place, where a value should be.
+    fn bare_word(&self, span: &Range<usize>) -> Option<(Range<usize>, &str)> {
+        let is_part =
+            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':' | b'*');
+        let bytes = self.text.as_bytes();
+        let start = (0..span.start.min(bytes.len())).rev().take_while(|&at| is_part(bytes[at])).last();
+        let start = start.unwrap_or(span.start);
+        let end = (start..bytes.len()).find(|&at| !is_part(bytes[at])).unwrap_or(bytes.len());
+        let word = self.text.get(start..end)?;
+        let before = self.text.get(..start)?.trim_end_matches([' ', '\t', '\n']);
+        let is_value = before.ends_with(['=', '[', ',']);
+        let is_word = word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '*');
+        (is_value && is_word && !matches!(word, "true" | "false")).then_some((start..end, word))
     }
 
     fn table<'a, 'i>(&self, key: &Key<'_>, value: &'a Value<'i>) -> Result<&'a DeTable<'i>, Wrong> {
@@ -375,6 +400,12 @@ reason = "known"
         wrong("[[suppress]]\nreason = 'a'", "f:1:1: a suppression needs at least one of");
         wrong("[suppress]\nblock = 'a'", "f:1:2: `suppress` is a list");
         wrong("a = 1\na = 2", "f:2:1: ");
+        wrong("atomic = null", "f:1:10: `null` is no value: texts stand in quotation marks");
+        wrong("atomic = None\n", "f:1:10: `None` is no value");
+        wrong("atomic = [deposit]", "f:1:11: `deposit` is no value");
+        wrong("atomic = [\n  'a',\n  Account::*,\n]", "f:3:3: `Account::*` is no value");
+        wrong("[options]\nstrict-waits = yes", "f:2:16: `yes` is no value");
+        wrong("[options]\nstrict-waits = True", "f:2:16: `True` is no value");
     }
 
     #[test]

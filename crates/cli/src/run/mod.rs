@@ -9,12 +9,15 @@
 //! this process, the program goes on. Every process that the program starts has a ring of its own and is
 //! judged by itself.
 
+mod calls;
 mod code;
 pub(crate) mod copy;
 mod directory;
+mod dwarf;
 mod ending;
 mod feed;
 mod grace;
+mod half_watched;
 mod jvm;
 pub(crate) mod library;
 mod locks;
@@ -22,12 +25,15 @@ mod marks;
 mod report;
 mod ring;
 mod signals;
+mod signature;
 mod silence;
+mod started;
 mod symbols;
 mod translate;
+mod unhooked;
 mod variables;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -63,6 +69,7 @@ use crate::report::{Destination, Renderings, Voice, formats};
 use crate::spec::{Seen, Spec};
 use crate::spool::Source;
 use crate::status::Status;
+use crate::tally::Nothing;
 use crate::{algorithms, footprint, interrupt, java, say};
 
 /// Options of `run`.
@@ -132,8 +139,22 @@ pub(crate) struct Ended {
     watched: Vec<Watched>,
     /// Why others could not be watched.
     failed: Vec<anyhow::Error>,
+    /// Programs without hooks that it has started.
+    plain_programs: Vec<String>,
     /// How it ended.
     ended: ExitStatus,
+}
+
+impl Watched {
+    /// Why nothing could be wrong in it, if nothing could.
+    fn nothing_observed(&self) -> Option<Nothing> {
+        self.result.as_ref().ok().and_then(|examined| examined.pass.tally.nothing_observed())
+    }
+
+    /// Whether several threads did something in it.
+    fn has_threads(&self) -> bool {
+        self.result.as_ref().is_ok_and(|examined| examined.pass.tally.threads > 1)
+    }
 }
 
 /// Runs `atomvet java`: the arguments are those of the JVM.
@@ -179,9 +200,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         explaining: Explaining::from_option(args.explain_seconds),
         aside: Rules { known: Some(&configuration.known), idioms: &configuration.idioms },
     };
-    let ended = watch(&mut child, rings.path(), args, &options, spec.as_ref())?;
+    let mut ended = watch(&mut child, rings.path(), args, &options, spec.as_ref())?;
     footprint::shrink();
     let told = report::Told { spec: spec.as_deref(), configuration: &configuration };
+    let mut recorded: BTreeMap<u32, usize> = BTreeMap::new();
+    ended.watched.iter().for_each(|process| *recorded.entry(process.process).or_default() += 1);
+    ended.plain_programs = started::unwatched(rings.path(), &recorded);
     report::report(args, &ended, told, renderings)
 }
 
@@ -301,7 +325,7 @@ fn watch(
                 Err(error) => failed.push(error),
             }
         }
-        Ok(Ended { watched, failed, ended })
+        Ok(Ended { watched, failed, plain_programs: Vec::new(), ended })
     })
 }
 

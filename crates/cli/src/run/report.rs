@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::feed::Summary;
 use super::silence::why_silent;
-use super::{Args, Ended, Watched, trouble};
+use super::{Args, Ended, Watched, half_watched, trouble};
 use crate::aside::Count;
 use crate::check::judge;
 use crate::configuration::Configuration;
@@ -18,6 +18,7 @@ use crate::output::Output;
 use crate::report::Renderings;
 use crate::spec::{Seen, Spec, render};
 use crate::status::Status;
+use crate::tally::listed;
 use crate::{java, json as contract, say};
 
 /// What was said before the program was started.
@@ -32,7 +33,7 @@ pub(crate) struct Told<'a> {
 /// Writes the report and says what the process ends with.
 pub(crate) fn report(
     args: &Args,
-    Ended { watched, failed, ended }: &Ended,
+    Ended { watched, failed, plain_programs, ended }: &Ended,
     Told { spec, configuration }: Told<'_>,
     renderings: Renderings,
 ) -> anyhow::Result<Status> {
@@ -51,7 +52,7 @@ pub(crate) fn report(
             Ok(examined) => {
                 worst = worst.max(judge(examined, spec).max(unwatched(&program, &process.summary)));
                 count.add(examined);
-                let program = Some(program_entry(process, ended));
+                let program = Some(program_entry(process, plain_programs, ended));
                 entries.push(Entry::Whole(model::Trace { program, ..contract::trace(examined, spec) }));
             }
             Err(error) => {
@@ -79,6 +80,7 @@ pub(crate) fn report(
         worst = Status::BadInput;
         say::error(problem);
     }
+    half_watched::say(&program, watched, &shown, plain_programs);
     let set_aside = count.finish(&configuration.known, &configuration.idioms);
     let written = renderings.write(&Report { schema: model::SCHEMA.to_owned(), traces: entries, set_aside });
     if let Some(trouble) = trouble(ended) {
@@ -133,23 +135,27 @@ fn write_specification(path: &Path, watched: &[Watched]) -> anyhow::Result<()> {
     Output::create(Some(path), &nothing)?.write_all_of(&render(&seen.collect::<Vec<_>>(), &heading))
 }
 
-/// All processes in which something could have been wrong; if there is none, the first.
+/// All processes in which something could have been wrong; if there is none, one with several threads or else the first.
 fn worth_showing(watched: &[Watched]) -> Vec<&Watched> {
-    let observed = |process: &&Watched| match &process.result {
-        Ok(examined) => {
-            examined.pass.tally.nothing_observed().is_none() || !process.summary.unwatched.is_empty()
-        }
-        Err(_) => true,
-    };
-    let mut shown: Vec<&Watched> = watched.iter().filter(observed).collect();
+    let is_worth =
+        |process: &&Watched| process.nothing_observed().is_none() || !process.summary.unwatched.is_empty();
+    let mut shown: Vec<&Watched> = watched.iter().filter(is_worth).collect();
     if shown.is_empty() {
-        shown.extend(watched.first());
+        shown.extend(watched.iter().find(|process| process.has_threads()).or(watched.first()));
     }
     shown
 }
 
-fn program_entry(process: &Watched, ended: ExitStatus) -> Value {
+fn program_entry(process: &Watched, plain_programs: &[String], ended: ExitStatus) -> Value {
     let summary = &process.summary;
+    let mut unwatched = summary.unwatched.clone();
+    for (what, names) in
+        [("code without hooks", &summary.not_instrumented[..]), ("programs without hooks", plain_programs)]
+    {
+        if !names.is_empty() {
+            unwatched.push(format!("{what}: {}", listed(names)));
+        }
+    }
     json!({
         "process": process.process,
         "ended": trouble(ended).unwrap_or_else(|| "exit status 0".to_owned()),
@@ -162,8 +168,9 @@ fn program_entry(process: &Watched, ended: ExitStatus) -> Value {
         "lost_in_handlers": summary.lost_in_handlers,
         "lost_threads": summary.lost_threads,
         "lost_orders": summary.lost_orders,
-        "unwatched": summary.unwatched,
+        "unwatched": unwatched,
         "not_instrumented": summary.not_instrumented,
+        "plain_programs": plain_programs,
         "thread_entries": summary.thread_entries,
         "cut_off": summary.cut_off,
     })

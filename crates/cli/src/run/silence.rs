@@ -7,11 +7,14 @@ use std::path::{Path, PathBuf};
 use object::{Object, ObjectSymbol};
 
 use super::symbols::map;
+use super::unhooked::is_hook;
+
+/// What to do about a program without hooks.
+pub(crate) const REBUILD: &str =
+    "build it with CC=\"atomvet cc\" CXX=\"atomvet c++\", or with gcc -fsanitize=thread -g";
 
 /// The reason, and what to do about it.
 pub(crate) fn why_silent(program: &OsStr) -> String {
-    const REBUILD: &str =
-        "build it with CC=\"atomvet cc\" CXX=\"atomvet c++\", or with gcc -fsanitize=thread -g";
     let path = find(program);
     let bytes = map(&path);
     let bytes = bytes.as_deref().unwrap_or_default();
@@ -44,6 +47,14 @@ pub(crate) fn why_silent(program: &OsStr) -> String {
         return "it is built for it, but came to no instrumented code; see how it ended".to_owned();
     }
     format!("it calls no hooks; {REBUILD}")
+}
+
+/// Whether a program or library was built with hooks. False if it cannot be read.
+pub(crate) fn has_hooks(path: &Path) -> bool {
+    let Some(bytes) = map(path) else { return false };
+    let Ok(file) = object::File::parse(&*bytes) else { return false };
+    let symbols = || file.symbols().chain(file.dynamic_symbols());
+    has_note(&file) || symbols().any(|symbol| symbol.name().is_ok_and(is_hook))
 }
 
 /// Whether `atomvet cc` has linked a file: then it has a note, which nobody strips.

@@ -10,9 +10,14 @@ use std::path::{Component, Path, PathBuf};
 use addr2line::Loader;
 use memmap2::Mmap;
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
+use rustc_hash::FxHashMap;
 
+use super::calls::{Callees, Calls};
+use super::dwarf::CompilationUnits;
 use super::jvm::{Names, Role};
+use super::signature::{self, Given};
 use super::silence::has_note;
+use super::unhooked;
 
 /// The environment variable with directories of debug information, with colons between, as debuggers know them.
 const DEBUG_PATH: &str = "ATOMVET_DEBUG_PATH";
@@ -92,6 +97,21 @@ impl Meaning {
         self.native().map_or_else(Function::default, |symbols| symbols.function_around(returns_to))
     }
 
+    /// Whether the code of a function names another; see [`Symbols::is_named_by`].
+    pub(crate) fn is_named_by(&mut self, caller: u64, callee: u64) -> bool {
+        self.native().is_none_or(|symbols| symbols.is_named_by(caller, callee))
+    }
+
+    /// Whether the function around an address could be a task, by what it is given.
+    pub(crate) fn may_be_task(&mut self, address: u64) -> bool {
+        self.native().is_some_and(|symbols| symbols.may_be_task(address))
+    }
+
+    /// Whether code of the user's is inlined in the function around an address.
+    pub(crate) fn has_users_code(&mut self, address: u64) -> bool {
+        self.native().is_some_and(|symbols| symbols.has_users_code(address))
+    }
+
     /// Whether code of the user's is at a return address.
     pub(crate) fn is_users(&mut self, returns_to: u64) -> bool {
         self.native().is_some_and(|symbols| symbols.is_users(returns_to))
@@ -156,6 +176,10 @@ pub(crate) struct Symbols {
     modules: Vec<Module>,
     /// Paths below this are shown without it.
     here: Option<PathBuf>,
+    /// What functions call by name, by the modules and addresses that were asked for; nothing where that is not known.
+    callees: FxHashMap<(usize, u64), Option<Callees>>,
+    /// Whether functions of the system have code of the user's inlined, likewise.
+    users_code: FxHashMap<(usize, u64), bool>,
 }
 
 #[derive(Clone)]
@@ -248,7 +272,15 @@ impl Symbols {
     /// Of a process that leaves copies of its memory map at `copy`.
     pub(crate) fn new(process: u32, copy: PathBuf) -> Symbols {
         let here = std::env::current_dir().ok();
-        let mut symbols = Symbols { process, copy, mapped: BTreeMap::new(), modules: Vec::new(), here };
+        let mut symbols = Symbols {
+            process,
+            copy,
+            mapped: BTreeMap::new(),
+            modules: Vec::new(),
+            here,
+            callees: FxHashMap::default(),
+            users_code: FxHashMap::default(),
+        };
         symbols.read_copy(0);
         symbols
     }
@@ -397,6 +429,56 @@ impl Symbols {
         false
     }
 
+    /// Whether the code of the function around `caller` names the function around `callee`, itself or by way of the C++ library. True
+    /// if that is not known.
+    pub(crate) fn is_named_by(&mut self, caller: u64, callee: u64) -> bool {
+        let (Some(caller), Some(callee)) = (self.locate(caller), self.locate(callee)) else { return true };
+        let Symbols { modules, callees, .. } = self;
+        let callees = callees.entry(caller).or_insert_with(|| {
+            let module = &modules[caller.0];
+            Calls::read(&module.path, &module.contents().path)?.callees(caller.1)
+        });
+        let Some(callees) = callees else { return true };
+        if caller.0 == callee.0 {
+            return callees.has_own(callee.1);
+        }
+        let name = modules[callee.0].loader().and_then(|loader| loader.find_symbol(callee.1));
+        name.is_none_or(|name| callees.has(name))
+    }
+
+    /// Whether the function around an address could be a task, by what it is given: nothing, or a pointer to something of no
+    /// type. What is called with more than that was written for its caller. False if that is not known.
+    pub(crate) fn may_be_task(&mut self, address: u64) -> bool {
+        let Some((module, address)) = self.locate(address) else { return false };
+        let contents = self.modules[module].contents();
+        let Some(symbol) = contents.loader().and_then(|loader| loader.find_symbol_info(address)) else {
+            return false;
+        };
+        match signature::given(&contents.path, symbol.address()) {
+            Some(Given::NothingTyped) => true,
+            // A closure; other member functions are operations on their object.
+            Some(Given::OnlyItsObject) => demangle(symbol.name()).contains("operator()"),
+            Some(Given::More) | None => false,
+        }
+    }
+
+    /// Whether code of the user's is inlined in the function around an address.
+    pub(crate) fn has_users_code(&mut self, address: u64) -> bool {
+        let Some(place) = self.locate(address) else { return false };
+        let Symbols { modules, users_code, .. } = self;
+        *users_code.entry(place).or_insert_with(|| {
+            let module = &modules[place.0];
+            let function = Calls::read(&module.path, &module.contents().path).and_then(|calls| {
+                calls.around(place.1).map(|function| function.start..function.start + function.size)
+            });
+            let lines = function
+                .zip(module.loader())
+                .and_then(|(function, loader)| loader.find_location_range(function.start, function.end).ok());
+            let is_users = |file: &str| !is_system(Path::new(file));
+            lines.is_some_and(|mut lines| lines.any(|(_, _, location)| location.file.is_some_and(is_users)))
+        })
+    }
+
     /// The function that starts at an address.
     pub(crate) fn function_at(&mut self, start: u64) -> Function {
         self.function(start)
@@ -484,7 +566,16 @@ impl Symbols {
             .iter()
             .filter(|m| !is_system(&m.path) && !m.contents().instrumented && m.loader().is_some());
         let names = of_user.filter_map(|m| Some(m.path.file_name()?.to_string_lossy().into_owned()));
-        names.collect()
+        let partly = self.modules.iter().filter(|m| !is_system(&m.path) && m.contents().instrumented);
+        let sources = partly.flat_map(|module| self.sources_without_hooks(module));
+        names.chain(sources).collect()
+    }
+
+    /// The source files in a module with hooks that have none.
+    fn sources_without_hooks(&self, module: &Module) -> Vec<String> {
+        let Some(calls) = Calls::read(&module.path, &module.contents().path) else { return Vec::new() };
+        let units = CompilationUnits::read(&module.contents().path);
+        unhooked::sources(&calls, &units).iter().map(|file| self.shown(file)).collect()
     }
 
     /// A path as people want to read it.
@@ -541,9 +632,7 @@ impl Contents {
         }
         let is_hook = |symbol: &object::Symbol<'_, '_>| {
             let name = symbol.name().unwrap_or_default();
-            name.starts_with("__tsan_")
-                || name.starts_with("__cyg_profile_")
-                || name.starts_with("atomvet_begin")
+            unhooked::is_hook(name)
         };
         contents.instrumented =
             has_note(&file) || file.dynamic_symbols().chain(file.symbols()).any(|s| is_hook(&s));
@@ -630,7 +719,7 @@ fn debug_roots() -> impl Iterator<Item = PathBuf> {
 }
 
 /// A name as in the source.
-fn demangle(name: &str) -> String {
+pub(crate) fn demangle(name: &str) -> String {
     if let Ok(rust) = rustc_demangle::try_demangle(name) {
         return format!("{rust:#}");
     }
@@ -669,7 +758,7 @@ pub(crate) fn is_outlined(name: &str) -> bool {
 }
 
 /// Code that comes with the system.
-fn is_system(path: &Path) -> bool {
+pub(crate) fn is_system(path: &Path) -> bool {
     let below = ["/usr/include", "/usr/lib", "/lib", "/lib64", "/usr/lib64", "/usr/share"];
     let is_runtime = path.file_name().is_some_and(|name| name == "libtsan.so.2");
     is_runtime

@@ -18,14 +18,14 @@
 use std::sync::Arc;
 
 use atomvet_report::HANDED_OVER;
-use atomvet_ring::{Block, INITIALISED, INITIALISES, Kind};
+use atomvet_ring::{Block, INITIALISED, INITIALISES, Kind, LOW};
 use atomvet_trace::{
     BarrierId, Event, LockId, Mode, Names, Op, RegionId, SiteId, ThreadId, UpdateKind, VarId,
 };
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::code::{Code, Known, Site};
-use super::jvm::Role;
+use super::jvm;
 use super::locks::{Locks, intern_new};
 use super::marks::{Before, Marks, Room};
 use super::ring::{Record, flavour};
@@ -57,6 +57,8 @@ pub(crate) struct Translator {
     found: Vec<VarId>,
     /// Functions that were entered and are no blocks by default, because threads start with them.
     thread_entries: FxHashSet<RegionId>,
+    /// Whether functions are tasks of those that call them, by addresses in both.
+    tasks: FxHashMap<(u64, u64), bool>,
     /// Figures for the coverage line.
     pub(crate) seen: Seen,
 }
@@ -70,6 +72,8 @@ pub(crate) struct Seen {
     pub(crate) splits: u64,
     /// Locks that were taken so long after they had been given back that it is not known any more after what.
     pub(crate) lost_orders: u64,
+    /// A thread other than the first has entered a block.
+    pub(crate) blocks_in_threads: bool,
 }
 
 #[derive(Default)]
@@ -77,8 +81,6 @@ struct Thread {
     id: Option<ThreadId>,
     /// Announced blocks, outermost first: whether each is a block to the checkers.
     open: Vec<Frame>,
-    /// How many of them are functions of the user's.
-    user_functions: usize,
     /// The barrier that only this thread arrives at.
     own_barrier: Option<BarrierId>,
     /// Some event is its own.
@@ -104,7 +106,20 @@ struct Frame {
     since: u64,
     /// It is suspended, by so many of the thread's suspensions.
     suspended_by: u32,
-    is_user_function: bool,
+    /// An address in its code, if it is a function.
+    code: u64,
+    role: Role,
+}
+
+/// What a function is in its thread.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// What the thread was started for.
+    Entry,
+    /// Called by the user's code.
+    Called,
+    /// Of the system, or no function.
+    NotUsers,
 }
 
 impl Frame {
@@ -131,6 +146,7 @@ impl Translator {
             now: 0,
             found: Vec::new(),
             thread_entries: FxHashSet::default(),
+            tasks: FxHashMap::default(),
             seen: Seen::default(),
         }
     }
@@ -216,7 +232,6 @@ impl Translator {
     fn end(&mut self, serial: u32, thread: ThreadId, events: &mut Vec<Event>) {
         let state = &mut self.threads[serial as usize];
         let Some(frame) = state.open.pop() else { return };
-        state.user_functions -= usize::from(frame.is_user_function);
         if frame.is_judged() {
             events.push(Event { thread, op: Op::End, site: SiteId::NONE });
         }
@@ -224,36 +239,34 @@ impl Translator {
 
     fn begin(&mut self, record: &Record, thread: ThreadId, events: &mut Vec<Event>) {
         let known = self.code.block(record.block, &mut self.names, &mut self.symbols);
-        let is_outermost = self.threads[record.thread as usize].user_functions == 0;
-        let (region, site, meant, counts, is_user_function) = match known {
-            Known::System => (RegionId::NONE, SiteId::NONE, Meant::Unsaid, false, false),
-            Known::Outlined => (RegionId::NONE, SiteId::NONE, Meant::Unsaid, false, true),
+        let (region, site, meant, counts, role) = match known {
+            Known::System => (RegionId::NONE, SiteId::NONE, Meant::Unsaid, false, Role::NotUsers),
+            Known::Outlined => (RegionId::NONE, SiteId::NONE, Meant::Unsaid, false, Role::Called),
             Known::Label(region) => {
                 let site = self.site(record.address()).site;
-                (region, site, self.code.meant(region, site, None, &self.names), true, false)
+                (region, site, self.code.meant(region, site, None, &self.names), true, Role::NotUsers)
             }
-            Known::Main(region, site, meant) => (region, site, meant, false, true),
+            Known::Main(region, site, meant) => (region, site, meant, false, Role::Called),
             Known::Method(region, site, meant, role) => {
                 let around = self.threads[record.thread as usize].open.last();
-                if role == Role::UnlessEntry && record.depth() == 0 && meant == Meant::Unsaid {
+                if role == jvm::Role::UnlessEntry && record.depth() == 0 && meant == Meant::Unsaid {
                     self.thread_entries.insert(region);
                 }
                 let counts = match role {
-                    Role::Block => true,
-                    Role::UnlessEntry => record.depth() > 0,
-                    Role::NoBlock => false,
-                    Role::Statement => around.is_some_and(|method| method.block.is_none()),
+                    jvm::Role::Block => true,
+                    jvm::Role::UnlessEntry => record.depth() > 0,
+                    jvm::Role::NoBlock => false,
+                    jvm::Role::Statement => around.is_some_and(|method| method.block.is_none()),
                 };
-                (region, site, meant, counts, false)
+                (region, site, meant, counts, Role::NotUsers)
             }
-            // The first function of the user's in a thread is what the thread was made for, unless that is inlined
-            // where it is called.
             Known::Function(region, site, meant) => {
-                let is_entry = record.thread != 0 && is_outermost && !self.is_called_by_user(record);
+                let is_entry = record.thread != 0 && self.is_entry(record);
                 if is_entry && meant == Meant::Unsaid {
                     self.thread_entries.insert(region);
                 }
-                (region, site, meant, !is_entry, true)
+                let role = if is_entry { Role::Entry } else { Role::Called };
+                (region, site, meant, !is_entry, role)
             }
         };
         let is_block = match meant {
@@ -264,14 +277,36 @@ impl Translator {
         let state = &mut self.threads[record.thread as usize];
         // Blocks whose announcement was overtaken by what another thread said on behalf of this one: their ends count.
         let since = self.now;
-        let nothing = Frame { block: None, since, suspended_by: 0, is_user_function: false };
+        let nothing = Frame { block: None, since, suspended_by: 0, code: 0, role: Role::NotUsers };
         state.open.resize(record.depth().max(state.open.len()), nothing);
         let block = is_block.then_some((region, site));
-        state.open.push(Frame { block, since, suspended_by: 0, is_user_function });
-        state.user_functions += usize::from(is_user_function);
+        state.open.push(Frame { block, since, suspended_by: 0, code: address_in(record.block), role });
         if is_block {
+            self.seen.blocks_in_threads |= record.thread != 0;
             events.push(Event { thread, op: Op::Begin(region), site });
         }
+    }
+
+    /// Whether a function of the user's is what a thread was started for: the outermost one, or a task that such a function
+    /// calls without naming it, through a pointer or `std::function`. See docs/native.md.
+    fn is_entry(&mut self, record: &Record) -> bool {
+        let (open, callee) = (&self.threads[record.thread as usize].open, address_in(record.block));
+        let Some(caller) = open.iter().rev().find(|frame| frame.role != Role::NotUsers).copied() else {
+            // The entry function may be inlined where this one is called.
+            return !self.is_called_by_user(record) || self.is_task(record.address().wrapping_sub(1), callee);
+        };
+        // A task may be inlined in a function of the C++ library that calls it; then this one is called by the task.
+        let library = open.last().filter(|frame| frame.role == Role::NotUsers && frame.code != 0).copied();
+        caller.role == Role::Entry
+            && !library.is_some_and(|library| self.symbols.has_users_code(library.code))
+            && self.is_task(caller.code, callee)
+    }
+
+    /// Whether a function is a task of the one that calls it: that knows neither its name nor what to give it.
+    fn is_task(&mut self, caller: u64, callee: u64) -> bool {
+        let Translator { tasks, symbols, .. } = self;
+        let find = || !symbols.is_named_by(caller, callee) && symbols.may_be_task(callee);
+        *tasks.entry((caller, callee)).or_insert_with(find)
     }
 
     /// Whether a function of the user's is inlined where this function is called.
@@ -581,6 +616,17 @@ impl Translator {
         self.variables.forget(start, end);
         self.locks.forget_lives(start, end);
         self.code.unloaded(start, end);
+        self.tasks.clear();
+    }
+}
+
+/// An address in the code of a function, from its block word; 0 if that is none.
+fn address_in(block: u64) -> u64 {
+    match flavour(block) {
+        Block::Function => block & LOW,
+        // A return address, which may be just behind.
+        Block::Inside => (block & LOW).wrapping_sub(1),
+        Block::Label | Block::None => 0,
     }
 }
 

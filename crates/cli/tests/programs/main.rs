@@ -18,6 +18,7 @@
 //! environment variable ATOMVET_TEST_RUNS says how often each is run [default: once].
 
 mod endings;
+mod half_watched;
 mod recordings;
 mod runs_anywhere;
 mod surroundings;

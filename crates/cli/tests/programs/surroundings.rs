@@ -32,8 +32,10 @@ pub(crate) fn atomvet_cc(directory: &Path, from: &str, binary: &str) -> PathBuf 
 pub(crate) fn watch(command: &mut Command) -> (Value, String) {
     let output = run(command);
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    // The choreography has no hooks, which is noted every time.
+    let report: String = stderr.lines().filter(|line| !line.starts_with("atomvet: note: ")).collect();
     let report =
-        serde_json::from_str(&stderr).unwrap_or_else(|error| panic!("{command:?}: {error}: {stderr}"));
+        serde_json::from_str(&report).unwrap_or_else(|error| panic!("{command:?}: {error}: {stderr}"));
     (report, String::from_utf8_lossy(&output.stdout).into_owned())
 }
 

@@ -143,6 +143,18 @@ fn of_trace(page: &mut Page, trace: &Trace) {
     }
 }
 
+/// A list of names in what is known of a program, cut short.
+fn listed(program: &Value, name: &str) -> Vec<String> {
+    const MOST: usize = 10;
+    let all: Vec<&str> =
+        program.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let mut shown: Vec<String> = all.iter().take(MOST).map(|name| short(name)).collect();
+    if all.len() > MOST {
+        shown.push(format!("{} more", all.len() - MOST));
+    }
+    shown
+}
+
 fn nothing(coverage: &Coverage) -> String {
     short(coverage.reason.as_deref().unwrap_or("for an unknown reason"))
 }
@@ -389,14 +401,9 @@ fn seen(program: &Value) -> String {
             parts.push(format!("{} {what}", grouped(figure(name))));
         }
     }
-    for (name, what) in
-        [("not_instrumented", "not instrumented"), ("thread_entries", "not checked, as threads start there")]
-    {
-        let listed = program.get(name).and_then(Value::as_array);
-        let listed: Vec<String> = listed.into_iter().flatten().filter_map(Value::as_str).map(short).collect();
-        if !listed.is_empty() {
-            parts.push(format!("{what}: {}", listed.join(" ")));
-        }
+    let entries = listed(program, "thread_entries");
+    if !entries.is_empty() {
+        parts.push(format!("not checked, as threads start there: {}", entries.join(", ")));
     }
     if program.get("cut_off").and_then(Value::as_bool) == Some(true) {
         parts.push("it still runs: judged up to here".to_owned());

@@ -1,0 +1,7 @@
+// The account that main.c uses.
+static int balance;
+
+void add(int amount)
+{
+    balance += amount;
+}
