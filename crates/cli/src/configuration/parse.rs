@@ -222,7 +222,9 @@ impl Source<'_> {
         let end = (start..bytes.len()).find(|&at| !is_part(bytes[at])).unwrap_or(bytes.len());
         let word = self.text.get(start..end)?;
         let before = self.text.get(..start)?.trim_end_matches([' ', '\t', '\n']);
-        let is_value = before.ends_with(['=', '[', ',']);
+        // A bracket at the start of a line begins the name of a table.
+        let is_name = before.rsplit('\n').next().is_some_and(|line| line.trim_start().starts_with('['));
+        let is_value = before.ends_with(['=', '[', ',']) && !is_name;
         let is_word = word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '*');
         (is_value && is_word && !matches!(word, "true" | "false")).then_some((start..end, word))
     }
@@ -400,6 +402,7 @@ reason = "known"
         wrong("[[suppress]]\nreason = 'a'", "f:1:1: a suppression needs at least one of");
         wrong("[suppress]\nblock = 'a'", "f:1:2: `suppress` is a list");
         wrong("a = 1\na = 2", "f:2:1: ");
+        wrong("[options\n", "f:1:9: ");
         wrong("atomic = null", "f:1:10: `null` is no value: texts stand in quotation marks");
         wrong("atomic = None\n", "f:1:10: `None` is no value");
         wrong("atomic = [deposit]", "f:1:11: `deposit` is no value");
