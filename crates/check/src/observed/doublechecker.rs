@@ -53,6 +53,7 @@ use smallvec::SmallVec;
 
 use self::replay::{Action, Entry, Log};
 use crate::graph::{Graph, NodeId, NodeRef, slot};
+use crate::predictive::Effort;
 use crate::{Access, Blame, Block, Channel, Config, Findings, Here, Info, Kind, Observed, Rules, Stats};
 
 /// See the head of this file.
@@ -218,7 +219,7 @@ impl Observed for DoubleChecker {
 
     fn finish(mut self, open: &[Block], _last: Here, out: &mut Findings) -> Stats {
         for block in open {
-            self.core.end(block.thread);
+            self.core.end(block.thread, &mut out.effort);
         }
         let core = self.core;
         let mut blamed = core.blamed;
@@ -253,8 +254,8 @@ impl Rules for DoubleChecker {
         self.core.new_node(here, Some(block));
     }
 
-    fn end(&mut self, here: Here, _out: &mut Findings) {
-        self.core.end(here.thread);
+    fn end(&mut self, here: Here, out: &mut Findings) {
+        self.core.end(here.thread, &mut out.effort);
     }
 
     fn access(&mut self, here: Here, variable: VarId, access: Access, _out: &mut Findings) {
@@ -461,7 +462,7 @@ impl Core {
         self.most_logged = self.most_logged.max(self.logged_now);
     }
 
-    fn end(&mut self, thread: ThreadId) {
+    fn end(&mut self, thread: ThreadId, effort: &mut Effort) {
         let thread = slot(&mut self.threads, thread.index());
         thread.began = None;
         let Some(node) = self.graph.live(thread.past) else { return };
@@ -469,18 +470,18 @@ impl Core {
         self.searches += 1;
         let component = self.graph.component(node);
         self.graph.contract(&component);
-        self.collect(node);
+        self.collect(node, effort);
     }
 
     /// Drops what no running transaction leads to any more, after a precise look at it.
-    fn collect(&mut self, node: NodeId) {
+    fn collect(&mut self, node: NodeId, effort: &mut Effort) {
         let node = self.graph.representative(node);
         self.graph.collect(node, |logs| {
             self.logged_now -= logs.iter().map(|log| log.entries.len() as u64).sum::<u64>();
             if logs.len() > 1 {
                 self.components += 1;
                 self.members += logs.len() as u64;
-                let blamed = replay::blamed(logs);
+                let blamed = replay::blamed(logs, effort);
                 self.false_components += u64::from(blamed.is_empty());
                 self.blamed.extend(blamed);
             }

@@ -75,6 +75,17 @@ impl Effort {
         if self.stopped { Keep::Stop } else { Keep::Going }
     }
 
+    /// Like [`Effort::spend`] for work that has no bound of its own: Stop means that somebody wants it to end.
+    #[inline]
+    #[must_use]
+    pub fn go_on(&mut self, steps: u64, done: Done) -> Keep {
+        match self.until_asked.checked_sub(steps) {
+            Some(rest) => self.until_asked = rest,
+            None => self.ask(done),
+        }
+        if self.stopped { Keep::Stop } else { Keep::Going }
+    }
+
     /// The work ends here.
     pub fn stop(&mut self) {
         self.stopped = true;
@@ -131,5 +142,9 @@ mod tests {
     fn work_stops_when_somebody_wants_it_to() {
         let mut effort = Effort::new(u64::MAX, Some(Arc::new(|_| Keep::Stop)));
         assert_eq!(effort.spend(1, DONE), Keep::Stop);
+        let mut effort = Effort::new(0, Some(Arc::new(|_| Keep::Stop)));
+        assert_eq!(effort.go_on(1, DONE), Keep::Stop);
+        let mut effort = Effort::new(0, None);
+        assert_eq!(effort.go_on(u64::MAX, DONE), Keep::Going);
     }
 }

@@ -10,12 +10,15 @@
 //! that it reaches completes a cycle. Since program order leads from a transaction to all later
 //! ones of its thread, one edge per thread, to the first transaction reached, is enough. So n
 //! transactions of k threads need O(n·k) memory, every dependence one comparison, every new edge
-//! O(k), and the marks of one transaction are spread at most once over what it reaches.
+//! O(k), and the marks of one transaction are spread at most once over what it reaches: O(n²·k) if
+//! many transactions reach a long one while they run. Somebody who is waiting can end that.
 
 use atomvet_trace::{EventId, Mode, Op, SiteId, ThreadId, VarId};
 use rustc_hash::FxHashMap;
 
 use crate::graph::{LastAccesses, LastSends};
+use crate::predictive::Effort;
+use crate::predictive::effort::{Done, Keep};
 use crate::{Access, Block, Here};
 
 /// What a transaction did, or several unary ones of one thread between which it learnt nothing new.
@@ -59,8 +62,9 @@ pub(super) enum Action {
     Join(ThreadId),
 }
 
-/// Finds the blocks that complete a cycle, each with the first event that does so.
-pub(super) fn blamed(logs: &[Log]) -> Vec<(Block, Here)> {
+/// Finds the blocks that complete a cycle, each with the first event that does so; some of them, if somebody ends
+/// the effort.
+pub(super) fn blamed(logs: &[Log], effort: &mut Effort) -> Vec<(Block, Here)> {
     let mut order: Vec<(EventId, u64, u32, u32)> = Vec::new();
     for (i, log) in logs.iter().enumerate() {
         let keys = log.entries.iter().enumerate();
@@ -68,9 +72,18 @@ pub(super) fn blamed(logs: &[Log]) -> Vec<(Block, Here)> {
     }
     order.sort_unstable();
     let mut replay = Replay::new(logs);
-    for (_, _, log, entry) in order {
+    let of = order.len() as u64;
+    for (done, (_, _, log, entry)) in (0..).zip(order) {
         let (log, entry) = (log as usize, entry as usize);
+        let steps = 1 + std::mem::take(&mut replay.steps);
+        let done = Done { what: "logged accesses replayed", done, of };
+        if effort.go_on(steps, done) == Keep::Stop {
+            break;
+        }
         replay.entry(log, &logs[log], logs[log].entries[entry]);
+        if entry + 1 == logs[log].entries.len() {
+            replay.end(log);
+        }
     }
     replay.blamed
 }
@@ -89,7 +102,7 @@ struct Replay {
     unary: Vec<Option<EventId>>,
     /// Per thread, its latest transaction.
     latest: Vec<Transaction>,
-    /// Per thread, its latest transaction if that is a block.
+    /// Per thread, its latest transaction if that is a block that has not ended.
     running: Vec<Transaction>,
     /// Per transaction, its thread.
     thread_of: Vec<usize>,
@@ -105,6 +118,8 @@ struct Replay {
     blamed: Vec<(Block, Here)>,
     /// Transactions that a mark was just spread to.
     stack: Vec<Transaction>,
+    /// Work that was done since somebody asked.
+    steps: u64,
 }
 
 impl Replay {
@@ -129,6 +144,16 @@ impl Replay {
             is_blamed: Vec::new(),
             blamed: Vec::new(),
             stack: Vec::new(),
+            steps: 0,
+        }
+    }
+
+    /// A log is over. What its block reaches is of no interest any more: the block completes no cycle.
+    fn end(&mut self, log: usize) {
+        let this = self.of_log[log];
+        let thread = self.thread_of[this as usize];
+        if self.running[thread] == this {
+            self.running[thread] = NONE;
         }
     }
 
@@ -228,6 +253,7 @@ impl Replay {
             if !self.has_sinks[transaction as usize] {
                 continue;
             }
+            self.steps += self.latest.len() as u64;
             let edges = self.at(transaction, 0);
             let sinks = &self.sinks[edges..edges + self.latest.len()];
             self.stack.extend(sinks.iter().filter(|sink| **sink != NONE));

@@ -1,10 +1,15 @@
 use atomvet_trace::{Event, EventId, Names, VarId};
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::DoubleChecker;
 use crate::lower::Lowered;
 use crate::notation::{parse, show};
 use crate::oracle::judge;
 use crate::oracle::random::{Random, trace};
+use crate::predictive::Effort;
+use crate::predictive::effort::Keep;
 use crate::{Checker, Config, Findings, Stats};
 
 /// Runs the checker with `objects[i]` as the object of variable i.
@@ -142,4 +147,49 @@ fn agrees_with_the_oracle() {
     // The dice are worth something only if all kinds of answers occur.
     assert!(violated > 2000 && blamed > violated, "{blamed} blamed, {violated} violated");
     assert!(refuted > 1000, "{refuted} components refuted");
+}
+
+/// A block of thread 0 that stays open and reads what 40,000 blocks of two other threads write.
+fn one_long_block() -> Vec<Event> {
+    let mut text = String::from("0:b 0:w(x) ");
+    for i in 0..40_000 {
+        let t = 1 + i % 2;
+        text += &format!("{t}:b {t}:w(x) {t}:e 0:r(x) ");
+    }
+    parse(&text).0
+}
+
+/// How often somebody was asked whether to go on, and what was found.
+fn run_watched(events: &[Event], answer: Keep) -> (u64, Findings) {
+    let asked = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&asked);
+    let config = Config::default();
+    let mut out = Findings::all_instances(&config);
+    out.effort = Effort::new(
+        0,
+        Some(Arc::new(move |_| {
+            counter.fetch_add(1, Ordering::Relaxed);
+            answer
+        })),
+    );
+    let mut checker = <Lowered<DoubleChecker> as Checker>::new(&config);
+    for (i, &event) in events.iter().enumerate() {
+        checker.event(EventId(i as u64), event, &mut out);
+    }
+    let _ = checker.finish(&mut out);
+    (asked.load(Ordering::Relaxed), out)
+}
+
+#[test]
+fn one_long_block_costs_what_its_events_cost() {
+    let (asked, out) = run_watched(&one_long_block(), Keep::Going);
+    assert_eq!(blamed(&out), [EventId(0)]);
+    // At the start only: the next time would be after millions of steps.
+    assert_eq!(asked, 1);
+}
+
+#[test]
+fn a_long_replay_ends_when_somebody_wants_it_to() {
+    let (asked, out) = run_watched(&one_long_block(), Keep::Stop);
+    assert!(asked == 1 && out.effort.is_stopped() && blamed(&out).is_empty());
 }
