@@ -24,6 +24,9 @@ pub(crate) enum Kind {
         /// How many of them run in one process
         #[arg(long, default_value_t = native::PER_PROCESS)]
         per_process: usize,
+        /// Judge the runtime on the live checker instead of the command
+        #[arg(long)]
+        live: bool,
     },
 }
 
@@ -43,7 +46,9 @@ pub(crate) struct Options {
 pub(crate) fn run(kind: &Kind) -> anyhow::Result<()> {
     match kind {
         Kind::Jvm(options) => java(options),
-        &Kind::Native { programs, seed, per_process } => c(native::Options { programs, seed, per_process }),
+        &Kind::Native { programs, seed, per_process, live } => {
+            c(native::Options { programs, seed, per_process }, live)
+        }
     }
 }
 
@@ -55,9 +60,13 @@ fn atomvet() -> anyhow::Result<PathBuf> {
     std::fs::canonicalize("target/debug/atomvet").context("run this at the root of the repository")
 }
 
-fn c(options: native::Options) -> anyhow::Result<()> {
+fn c(options: native::Options, is_live: bool) -> anyhow::Result<()> {
     let since = Instant::now();
-    let engine = native::Engine { atomvet: atomvet()?, runtime: None };
+    let folder = PathBuf::from("target/trial-native");
+    std::fs::create_dir_all(&folder)?;
+    let folder = folder.canonicalize()?;
+    let runtime = if is_live { Some(native::live::build("crates".as_ref(), &folder)?) } else { None };
+    let engine = native::Engine { atomvet: atomvet()?, runtime, is_live };
     for (mode, tally) in native::run(&engine, &options)? {
         println!("{mode}: {tally}");
     }

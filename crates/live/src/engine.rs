@@ -15,8 +15,8 @@
 //! `k`. It could show only those blocks of `u` violated that started at or before `k`: these are taken off trial, so no
 //! verdict rests on what was dropped. Blocks that stay open so long (event loops) are no units anyway.
 
-use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicU64};
 
 use crate::access::{Access, Operation};
 use crate::blocks::Call;
@@ -87,8 +87,11 @@ pub trait Findings {
 pub struct Engine<F> {
     threads: Threads,
     data: Shadow,
-    /// Locks as variables: taking or releasing one exclusively is a write, shared a read.
-    locks: Option<Shadow>,
+    /// Locks and other synchronisation objects as variables: taking or releasing one exclusively is a write, shared a read.
+    objects: Shadow,
+    /// Whether any of them was ever stamped.
+    has_objects: AtomicBool,
+    lock_conflicts: bool,
     /// Where violations go.
     pub findings: F,
 }
@@ -98,11 +101,12 @@ impl<F: Findings> Engine<F> {
     pub fn new(config: &Config, findings: F) -> Option<Engine<F>> {
         /// Between low programs and the others.
         const DATA: usize = 0x1000_0000_0000;
-        const LOCKS: usize = 0x4000_0000_0000;
+        const OBJECTS: usize = 0x4000_0000_0000;
         let data = Shadow::new(DATA, config.address_bits, config.older_nodes)?;
-        let locks = || Shadow::new(LOCKS, config.address_bits - LOCK_SHIFT, config.older_nodes);
-        let locks = if config.lock_conflicts { Some(locks()?) } else { None };
-        Some(Engine { threads: Threads::new(config)?, data, locks, findings })
+        let objects = Shadow::new(OBJECTS, config.address_bits - OBJECT_SHIFT, config.older_nodes)?;
+        let lock_conflicts = config.lock_conflicts;
+        let (threads, has_objects) = (Threads::new(config)?, AtomicBool::new(lock_conflicts));
+        Some(Engine { threads, data, objects, has_objects, lock_conflicts, findings })
     }
 
     /// The threads.
@@ -241,25 +245,46 @@ impl<F: Findings> Engine<F> {
 
     /// A lock was taken or is about to be released, exclusively.
     pub fn lock(&self, thread: &Thread, lock: u64, site: u64) {
-        if let Some(locks) = &self.locks {
-            let (granule, bytes) = lock_word(locks, lock);
-            self.write_granule(thread, locks, granule, bytes, &lock_access(lock, site, Operation::Lock));
+        if self.lock_conflicts {
+            let (granule, bytes) = self.object(lock);
+            let access = object_access(lock, site, Operation::Lock);
+            self.write_granule(thread, &self.objects, granule, bytes, &access);
         }
     }
 
     /// A lock was taken or is about to be released, shared with others.
     pub fn lock_shared(&self, thread: &Thread, lock: u64, site: u64) {
-        if let Some(locks) = &self.locks {
-            let (granule, bytes) = lock_word(locks, lock);
-            self.read_granule(thread, locks, granule, bytes, &lock_access(lock, site, Operation::SharedLock));
+        if self.lock_conflicts {
+            let (granule, bytes) = self.object(lock);
+            let access = object_access(lock, site, Operation::SharedLock);
+            self.read_granule(thread, &self.objects, granule, bytes, &access);
         }
+    }
+
+    /// The thread finds done what was to be done once. If it did not know that, it may have waited, and its blocks start anew.
+    pub fn finds_done(&self, thread: &Thread, once: u64, site: u64) {
+        let (granule, bytes) = self.object(once);
+        let _held = self.objects.lock(granule);
+        let own = |stamp: Stamp| stamp.index() == thread.index() && stamp.bytes().overlaps(bytes);
+        let read = load(self.objects.read(slot_of(thread.index()), granule));
+        if !own(read) && !self.objects.older().all(granule).any(|(_, stamp)| own(stamp)) {
+            self.split(thread);
+            self.has_objects.store(true, Relaxed);
+            let access = object_access(once, site, Operation::SharedLock);
+            self.read_held(thread, &self.objects, granule, bytes, &access);
+        }
+    }
+
+    fn object(&self, address: u64) -> (usize, Bytes) {
+        let byte = address >> OBJECT_SHIFT;
+        (self.objects.granule(byte), Bytes::range((byte % GRANULE) as usize, 1))
     }
 
     /// Memory is allocated or freed: other variables begin there.
     pub fn new_life(&self, address: u64, bytes: u64) {
         self.data.clear(address, bytes);
-        if let Some(locks) = &self.locks {
-            locks.clear(address >> LOCK_SHIFT, bytes >> LOCK_SHIFT);
+        if self.has_objects.load(Relaxed) {
+            self.objects.clear(address >> OBJECT_SHIFT, bytes >> OBJECT_SHIFT);
         }
     }
 
@@ -530,17 +555,12 @@ fn read_stamps(shadow: &Shadow, granule: usize, mut slots: u32) -> [Stamp; SLOTS
     reads
 }
 
-fn lock_access(lock: u64, site: u64, operation: Operation) -> Access {
-    Access { address: lock, bytes: 1, site, operation }
+fn object_access(address: u64, site: u64, operation: Operation) -> Access {
+    Access { address, bytes: 1, site, operation }
 }
 
-/// Two locks are at least so many bytes apart: one byte of their shadow stands for each.
-const LOCK_SHIFT: u32 = 2;
-
-fn lock_word(locks: &Shadow, lock: u64) -> (usize, Bytes) {
-    let byte = lock >> LOCK_SHIFT;
-    (locks.granule(byte), Bytes::range((byte % GRANULE) as usize, 1))
-}
+/// Two synchronisation objects are at least so many bytes apart: one byte of their shadow stands for each.
+const OBJECT_SHIFT: u32 = 2;
 
 /// Divides an access into its granules.
 #[inline(always)]

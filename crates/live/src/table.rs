@@ -115,6 +115,20 @@ pub struct Finding {
 pub struct Table(pub Words);
 
 impl Table {
+    /// A copy of a table that another process has written; none if it is none, or of another version.
+    pub fn read(bytes: &[u8]) -> Option<Table> {
+        let words = Words::reserve(WORDS)?;
+        for (word, bytes) in words.iter().zip(bytes.chunks_exact(8)) {
+            let value = u64::from_le_bytes(bytes.try_into().ok()?);
+            // Pages that are not touched take no memory.
+            if value != 0 {
+                word.store(value, Relaxed);
+            }
+        }
+        let table = Table(words);
+        (bytes.len() == WORDS * 8 && table.counter(Counter::Magic).load(Relaxed) == MAGIC).then_some(table)
+    }
+
     /// A number of the header.
     pub fn counter(&self, counter: Counter) -> &AtomicU64 {
         &self.0[counter as usize]

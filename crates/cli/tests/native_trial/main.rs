@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use atomvet_trial::native::{Engine, Mode, Options, PER_PROCESS, Tally, run};
+use atomvet_trial::native::{Engine, Mode, Options, PER_PROCESS, Tally, live, run};
 
 const ATOMVET: &str = env!("CARGO_BIN_EXE_atomvet");
 
 fn engine() -> Engine {
-    Engine { atomvet: ATOMVET.into(), runtime: None }
+    Engine { atomvet: ATOMVET.into(), runtime: None, is_live: false }
 }
 
 #[track_caller]
@@ -48,7 +48,7 @@ fn a_wrong_checker_is_found_out() {
     let made = Command::new("chmod").arg("+x").arg(&atomvet).status().expect("it can be run");
     assert!(made.success());
     let error = run(
-        &Engine { atomvet, runtime: None },
+        &Engine { atomvet, runtime: None, is_live: false },
         &Options { programs: 200, seed: 3, per_process: PER_PROCESS },
     );
     let error = format!("{:?}", error.expect_err("the checker is wrong"));
@@ -74,4 +74,19 @@ fn build_with_few_periods(folder: &Path) -> PathBuf {
     let soname = "link-arg=-Wl,-soname,libtsan.so.2";
     compile("runtime", "cdylib", &["--extern", "atomvet_recorder", "-C", soname]);
     folder.join("libatomvet_runtime.so")
+}
+
+#[test]
+fn the_runtime_on_the_live_checker_is_exact() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let runtime = Some(live::build(&crates, folder.path()).expect("it compiles"));
+    let options = Options { programs: 300, seed: 4, per_process: PER_PROCESS };
+    let tallies = run(&Engine { runtime, is_live: true, ..engine() }, &options);
+    let [(_, race_free), (_, racy), _] = tallies.unwrap_or_else(|error| panic!("{error:?}"));
+    assert!(race_free.violated > options.programs / 10, "the programs show too little: {race_free}");
+    assert!(
+        racy.violated > options.programs && racy.blamed * 10 > racy.violated * 8,
+        "too much is missed: {racy}"
+    );
 }

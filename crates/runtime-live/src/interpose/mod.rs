@@ -38,7 +38,8 @@ pub(crate) fn synchronise(kind: Kind, object: usize, place: usize) {
         match kind {
             Acquire | Release | ReleaseExclusive => engine.lock(thread, object, place),
             AcquireShared => engine.lock_shared(thread, object, place),
-            Await | Barrier | Split | Take => engine.split(thread),
+            Await => engine.finds_done(thread, object, place),
+            Barrier | Split | Take => engine.split(thread),
             _ => {}
         }
     });

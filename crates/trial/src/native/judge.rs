@@ -1,14 +1,17 @@
 //! Runs programs under the checker and compares what it blames with what is violated.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 
 use anyhow::{Context, bail, ensure};
 use serde_json::Value;
 
 use super::generate::{self, Kind, Style, events};
 use super::known::Feature;
+use super::live;
 use super::program::{LABELS, NUMBERS, Program, Step, label_name};
 use crate::blamed::{Counts, Difference, blamed};
 use crate::random::Random;
@@ -25,6 +28,8 @@ pub struct Engine {
     pub atomvet: PathBuf,
     /// A runtime in place of the command's own.
     pub runtime: Option<PathBuf>,
+    /// Whether that is the runtime on the live checker, which judges by itself.
+    pub is_live: bool,
 }
 
 /// How much is tried.
@@ -102,7 +107,7 @@ struct Setting {
 pub fn run(engine: &Engine, options: &Options) -> anyhow::Result<Tallies> {
     let mut bench = Bench::new(engine)?;
     let mut tallies = [Mode::RaceFree, Mode::Racy, Mode::Recorded].map(|mode| (mode, Tally::default()));
-    for (mode, tally) in &mut tallies {
+    for (mode, tally) in tallies.iter_mut().filter(|(mode, _)| !engine.is_live || *mode != Mode::Recorded) {
         let most = options.per_process.clamp(1, PER_PROCESS);
         for batch in 0..options.programs.div_ceil(most) {
             let size = most.min(options.programs - batch * most);
@@ -159,7 +164,15 @@ impl<'e> Bench<'e> {
 
     fn try_batch(&self, mode: Mode, seed: u64, size: usize, tally: &mut Tally) -> anyhow::Result<()> {
         let mut random = Random::new(seed);
-        let setting = setting(&mut random, mode);
+        let mut setting = setting(&mut random, mode);
+        if self.engine.is_live {
+            // Its defaults, for now.
+            setting.conventions = Conventions {
+                conflicts: Conflicts::Data,
+                split_at_waits: true,
+                commuting: Commuting::UntilFirstRead,
+            };
+        }
         let programs: Vec<Program> = (0..size)
             .map(|_| {
                 let kind = kind(&mut random, mode, self.engine);
@@ -221,6 +234,14 @@ impl<'e> Bench<'e> {
             program.encode(2 * at, &mut text);
         }
         std::fs::write(self.path("programs"), text)?;
+        if let Some(runtime) = self.engine.runtime.as_ref().filter(|_| self.engine.is_live) {
+            let walker = if setting.is_built_by_gcc { "walker-gcc" } else { "walker" };
+            let mut command = Command::new(self.path(walker));
+            command.arg(self.path("programs")).args(setting.are_labels_known.then_some("known"));
+            let mut counts = live::blamed(runtime, &mut command, &self.path("run"))?;
+            counts.retain(|name, _| is_counted(name));
+            return Ok(Some(counts));
+        }
         let mut command = Command::new(&self.engine.atomvet);
         command.args(["run", "--format", "json", "-o"]).arg(self.path("report.json"));
         if !setting.conventions.split_at_waits {
@@ -271,9 +292,7 @@ impl<'e> Bench<'e> {
         }
         let report = std::fs::read(self.path("report.json"))?;
         let mut counts = blamed(&report)?;
-        let names = (0..NUMBERS).flat_map(|number| (0..LABELS).map(move |label| label_name(number, label)));
-        let names: std::collections::BTreeSet<String> = names.collect();
-        counts.retain(|name, _| names.contains(name));
+        counts.retain(|name, _| is_counted(name));
         Ok(Some(counts))
     }
 
@@ -297,6 +316,15 @@ fn lost(report: &[u8]) -> anyhow::Result<u64> {
 /// The program, or its child.
 fn part(program: &mut Program, is_child: bool) -> Option<&mut Program> {
     if is_child { program.child.as_deref_mut() } else { Some(program) }
+}
+
+/// Whether a block is one that the truth speaks of.
+fn is_counted(name: &str) -> bool {
+    static NAMES: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+        let names = (0..NUMBERS).flat_map(|number| (0..LABELS).map(move |label| label_name(number, label)));
+        names.collect()
+    });
+    NAMES.contains(name)
 }
 
 fn finish(command: &mut Command) -> anyhow::Result<Output> {
@@ -346,8 +374,10 @@ fn kind(random: &mut Random, mode: Mode, engine: &Engine) -> Kind {
     };
     Kind {
         style,
-        has_mixed_widths: mode == Mode::Racy || Feature::MixedWidths.is_on(),
-        creates_threads: engine.runtime.is_none() || Feature::CreatedWhileNumbersRunOut.is_on(),
+        has_mixed_widths: mode == Mode::Racy || engine.is_live || Feature::MixedWidths.is_on(),
+        creates_threads: engine.runtime.is_none()
+            || engine.is_live
+            || Feature::CreatedWhileNumbersRunOut.is_on(),
     }
 }
 

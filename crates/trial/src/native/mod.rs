@@ -7,6 +7,7 @@
 mod generate;
 mod judge;
 mod known;
+pub mod live;
 mod program;
 mod world;
 
