@@ -22,8 +22,8 @@ use crate::pipeline::{self, Partial, Pass, Reading, Told, Until};
 use crate::spool::{NO_ROOM, Source, called};
 use crate::{footprint, interrupt, say};
 
-/// Gives every violation that is shown its witness, and tells what the events of those are. Each of the two passes may take as
-/// long as `limit`; findings that are not explained by then stay without a witness, and the pass says so.
+/// Gives every violation that is shown its witness, and tells what the events of those are. Each of the passes may take as long
+/// as `limit`; findings that are not explained by then stay without a witness, and the pass says so.
 pub(crate) fn explain(
     source: &mut Source,
     options: &Options<'_>,
@@ -51,20 +51,17 @@ pub(crate) fn explain(
     footprint::shrink();
     let slow = Slow::new(&source.given, requests.list.len());
 
-    let mut replay = Replay::new(&options.in_force.config, &requests.list);
-    let searching = Budget::first(limit);
-    let reading = reading(options, pass.tally.events, searching);
-    let searched = pipeline::run_again(source, reading, &mut pass.names, |slice| {
-        replay.events(slice.first, slice.events);
-        slow.say_once();
-        let last = EventId((slice.first.0 + slice.events.len() as u64).saturating_sub(1));
-        if replay.is_done(last) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })?;
+    let (mut found, searched) = search(source, options, &requests.list, limit, pass, &slow)?;
     if searched.partial.is_none() && searched.tally.events <= last {
         return Err(changed_error(&source.given, last + 1));
     }
-    let mut results: Vec<Answer> =
-        replay.finish().into_iter().map(|explanation| (explanation, None)).collect();
+    let few = &requests.list[..requests.list.len().min(FEW)];
+    let has_no_time = searched.partial == Some(Partial::Interrupted) && interrupt::asked().is_none();
+    if has_no_time && found[..few.len()].iter().any(Option::is_none) {
+        let (found_now, _) = search(source, options, few, limit, pass, &slow)?;
+        found.iter_mut().zip(found_now).for_each(|(found, now)| *found = found.take().or(now));
+    }
+    let mut results: Vec<Answer> = found.into_iter().map(|explanation| (explanation, None)).collect();
 
     let found: Vec<Witness> = (results.iter())
         .filter_map(|(explanation, _)| explanation.as_ref())
@@ -77,7 +74,7 @@ pub(crate) fn explain(
     let mut stage = Stage::new(&found, &requests.list);
     let end = stage.wanted.last().map_or(0, |at| at.0 + 1);
     let looking = Budget::last(limit);
-    let reading = self::reading(options, end, looking);
+    let reading = reading(options, end, looking);
     let looked = pipeline::run_again(source, reading, &mut pass.names, |slice| {
         stage.events(slice.first, slice.events);
         slow.say_once();
@@ -138,6 +135,30 @@ pub(crate) fn explain(
         pass.partial.get_or_insert(Partial::Unexplained(format!("{of}: {why}")));
     }
     Ok(stage.scene)
+}
+
+/// Where there is no time to explain all findings, so many are tried once more by themselves: a report without any reason is of
+/// little use.
+const FEW: usize = 20;
+
+/// Looks for the witnesses of these requests, for no longer than `limit`; with what was read.
+fn search(
+    source: &mut Source,
+    options: &Options<'_>,
+    requests: &[Request],
+    limit: Duration,
+    pass: &mut Pass,
+    slow: &Slow,
+) -> Result<(Vec<Option<Explanation>>, Pass), Error> {
+    let mut replay = Replay::new(&options.in_force.config, requests);
+    let reading = reading(options, pass.tally.events, Budget::first(limit));
+    let searched = pipeline::run_again(source, reading, &mut pass.names, |slice| {
+        replay.events(slice.first, slice.events);
+        slow.say_once();
+        let last = EventId((slice.first.0 + slice.events.len() as u64).saturating_sub(1));
+        if replay.is_done(last) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    Ok((replay.finish(), searched))
 }
 
 /// What is known about a request: why it holds, and whether the verifier agrees.
