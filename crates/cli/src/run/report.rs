@@ -14,6 +14,7 @@ use super::{Args, Ended, Watched, half_watched, trouble};
 use crate::aside::Count;
 use crate::check::judge;
 use crate::configuration::Configuration;
+use crate::grid::plural;
 use crate::output::Output;
 use crate::report::Renderings;
 use crate::spec::{Seen, Spec, render};
@@ -50,7 +51,9 @@ pub(crate) fn report(
     for process in &shown {
         match &process.result {
             Ok(examined) => {
-                worst = worst.max(judge(examined, spec).max(unwatched(&program, &process.summary)));
+                worst = worst.max(judge(examined, spec));
+                worst =
+                    worst.max(unwatched(&program, &process.summary).max(partial(&program, &process.summary)));
                 count.add(examined);
                 let program = Some(program_entry(process, plain_programs, ended));
                 entries.push(Entry::Whole(model::Trace { program, ..contract::trace(examined, spec) }));
@@ -105,6 +108,28 @@ fn unwatched(program: &str, Summary { unwatched, .. }: &Summary) -> Status {
         "{program}: NOT WATCHED: {}: what they did is not recorded, and nothing is said about it; run the program \
          without them to have it checked as a whole",
         unwatched.join(", ")
+    ));
+    Status::NothingObserved
+}
+
+/// A verdict on a part of what ran is not clean, either.
+fn partial(program: &str, summary: &Summary) -> Status {
+    let mut parts = Vec::new();
+    if summary.lost_threads > 0 {
+        parts.push(format!("{} were not recorded", plural(summary.lost_threads, "thread")));
+    }
+    if summary.lost_orders > 0 {
+        parts.push(format!("{} between threads were forgotten", plural(summary.lost_orders, "order")));
+    }
+    if summary.cut_off {
+        parts.push("a process still runs, and is judged up to here".to_owned());
+    }
+    if parts.is_empty() {
+        return Status::Clean;
+    }
+    say::note(format!(
+        "{program}: partial: {}; check a shorter run, or one with fewer threads",
+        parts.join("; ")
     ));
     Status::NothingObserved
 }

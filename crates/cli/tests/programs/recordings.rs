@@ -76,3 +76,17 @@ fn a_recording_is_judged_as_the_run_was() {
         assert_eq!(recorded["waits_by"], "trace");
     }
 }
+
+#[test]
+fn a_process_that_lives_on_is_judged_in_part() {
+    let directory = workplace();
+    let directory = directory.path();
+    atomvet_cc(directory, "recorded/outlived.c", "outlived");
+    let output = run(Command::new(ATOMVET).current_dir(directory).args(["run", "--", "./outlived"]));
+    let child: i32 = String::from_utf8_lossy(&output.stdout).trim().parse().expect("a process");
+    // SAFETY: it was started by this test and waits for this.
+    unsafe { libc::kill(child, libc::SIGKILL) };
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("partial: a process still runs, and is judged up to here"), "{said}");
+}
