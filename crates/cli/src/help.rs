@@ -180,8 +180,8 @@ Examples:
   atomvet java --include java.util.Vector -cp classes Main       a class of the JDK, watched in place
   atomvet run -- mvn test                                        every JVM that a build tool starts
 
-Executions of methods that are not private, of private synchronized ones and of synchronized blocks should be atomic;
-not main, and not what threads and tasks are made for. Options for atomvet stand before those for the JVM, which is that of
+Every method of the application's classes should be atomic, private ones and lambdas included; not main, and not the run,
+call or lambda that a thread or an executor starts with (--blocks and a specification say otherwise). Options for atomvet stand before those for the JVM, which is that of
 JAVA_HOME or the first java in PATH, version 17 or later. The report goes to standard error. docs/jvm.md says what is
 seen and what is not.";
 
