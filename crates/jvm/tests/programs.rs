@@ -8,9 +8,7 @@ use std::fs;
 use atomvet_jvm::{
     ClassFile, Effect, Fault, MemberRef, Method, Options, Order, Plan, Site, Wanted, rewrite, unchanged,
 };
-use support::{
-    PROGRAMS, effect, folder, programs, read_classes, rewrite_all, run_both, say, version, write_classes,
-};
+use support::{PROGRAMS, effect, folder, programs, read_classes, rewrite_all, run_both, write_classes};
 
 /// How often each hook is called, counted by hand in the source.
 const COUNTS: [(&str, &str); 8] = [
@@ -56,7 +54,7 @@ fn programs_behave_as_without_hooks() {
         .collect();
     // These are all of TooFar.
     assert_eq!(left_alone, [("<init>".into(), true), ("jumps".into(), true), ("monitors".into(), true)]);
-    let Some(counts) = run_both(programs(), &rewritten, &PROGRAMS) else { return };
+    let counts = run_both(programs(), &rewritten, &PROGRAMS);
     for (program, expected) in COUNTS {
         let index = PROGRAMS.iter().position(|&name| name == program).unwrap();
         assert_eq!(counts[index], expected, "{program}");
@@ -73,11 +71,6 @@ fn nothing_inserted_is_the_same_bytes() {
 
 #[test]
 fn the_committed_classes_are_what_the_compiler_makes_of_the_sources() {
-    let compiler = version("javac");
-    if compiler.as_deref() != Some("17") {
-        say(&format!("the committed classes are javac 17's, and here is {compiler:?}: not compared"));
-        return;
-    }
     let compiled = programs();
     if std::env::var_os("BLESS").is_some() {
         fs::remove_dir_all(folder("classes")).ok();

@@ -36,20 +36,21 @@ pub(crate) fn unwatched(directory: &Path, rings: &BTreeMap<u32, usize>) -> Vec<S
         }
     }
     let here = std::env::current_dir().unwrap_or_default();
+    let mut known: BTreeMap<PathBuf, bool> = BTreeMap::new();
     let mut unwatched = BTreeSet::new();
     for (process, programs) in processes {
         // A process may execute one program after another: those with hooks are the recorded ones, unless more are.
         let recorded = rings.get(&process).copied().unwrap_or(0);
-        let (hooked, others): (Vec<_>, Vec<_>) = programs.into_iter().partition(|program| has_hooks(program));
-        if recorded > hooked.len() {
-            continue;
+        let of_user =
+            programs.into_iter().filter(|file| !OF_SYSTEM.iter().any(|place| file.starts_with(place)));
+        let (hooked, others): (Vec<_>, Vec<_>) =
+            of_user.partition(|file| *known.entry(file.clone()).or_insert_with(|| has_hooks(file)));
+        if recorded <= hooked.len() {
+            unwatched.extend(others.into_iter().map(|file| {
+                let near = file.strip_prefix(&here).map(|rest| Path::new(".").join(rest));
+                near.unwrap_or(file).display().to_string()
+            }));
         }
-        let others =
-            others.into_iter().filter(|program| !OF_SYSTEM.iter().any(|place| program.starts_with(place)));
-        unwatched.extend(others.map(|program| {
-            let near = program.strip_prefix(&here).map(|rest| Path::new(".").join(rest));
-            near.unwrap_or(program).display().to_string()
-        }));
     }
     unwatched.into_iter().collect()
 }

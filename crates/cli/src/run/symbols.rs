@@ -13,7 +13,6 @@ use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use rustc_hash::FxHashMap;
 
 use super::calls::{Callees, Calls};
-use super::dwarf::CompilationUnits;
 use super::jvm::{Names, Role};
 use super::signature::{self, Given};
 use super::silence::has_note;
@@ -573,9 +572,7 @@ impl Symbols {
 
     /// The source files in a module with hooks that have none.
     fn sources_without_hooks(&self, module: &Module) -> Vec<String> {
-        let Some(calls) = Calls::read(&module.path, &module.contents().path) else { return Vec::new() };
-        let units = CompilationUnits::read(&module.contents().path);
-        unhooked::sources(&calls, &units).iter().map(|file| self.shown(file)).collect()
+        unhooked::sources(&module.path, &module.contents().path).iter().map(|file| self.shown(file)).collect()
     }
 
     /// A path as people want to read it.

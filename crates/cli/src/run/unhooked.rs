@@ -6,8 +6,10 @@
 //! is said by the debug information. Code without that is named by the source files in the symbol table that no hooked function is from, or
 //! else by its functions. Of a stripped program nothing can be said.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use super::calls::{Calls, Function};
 use super::dwarf::CompilationUnits;
@@ -16,8 +18,18 @@ use super::symbols::{demangle, is_system};
 /// How many functions stand for code of which no source file is known.
 const FUNCTIONS: usize = 3;
 
-/// The source files without hooks in a file that has some.
-pub(crate) fn sources(calls: &Calls, units: &CompilationUnits) -> Vec<String> {
+/// The source files without hooks in a program or library that has some; `debug` is the same file or its debug file. What was
+/// found is kept: a test runner starts the same program again and again.
+pub(crate) fn sources(path: &Path, debug: &Path) -> Vec<String> {
+    type Key = (PathBuf, Option<SystemTime>);
+    static KNOWN: Mutex<BTreeMap<Key, Vec<String>>> = Mutex::new(BTreeMap::new());
+    let changed = std::fs::metadata(path).and_then(|there| there.modified()).ok();
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let find = || Some(without_hooks(&Calls::read(path, debug)?, &CompilationUnits::read(debug)));
+    known.entry((path.to_owned(), changed)).or_insert_with(|| find().unwrap_or_default()).clone()
+}
+
+fn without_hooks(calls: &Calls, units: &CompilationUnits) -> Vec<String> {
     let of_user = calls.functions().iter().filter(|function| !comes_with_toolchain(function));
     let (hooked, silent): (Vec<&Function>, Vec<&Function>) =
         of_user.partition(|function| calls.named_by(function).into_iter().any(is_hook));

@@ -1,10 +1,7 @@
 //! What the tests with Java programs share: compiling, rewriting, running.
 //!
-//! `programs/` has the sources, `classes/` what javac 17 makes of them. With a JDK the sources are compiled anew; with
-//! only a JRE the committed classes run; with neither, what can be said without is checked, and the test says so.
+//! `programs/` has the sources, `classes/` what javac 17 makes of them. The tests compile the sources anew and need a JDK 17.
 //! `BLESS=1 cargo test -p atomvet-jvm` writes `classes/` again.
-
-#![expect(clippy::print_stdout, reason = "a test that cannot run all of its parts says so")]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -117,32 +114,32 @@ pub(crate) fn write_classes(root: &Path, classes: &Classes) {
     }
 }
 
-/// The major version of a Java command, if it can be run.
-pub(crate) fn version(command: &str) -> Option<String> {
-    let output = Command::new(command).arg("-version").output().ok()?;
-    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    let number = text.split(['"', ' ', '.', '\n']).find(|part| part.parse::<u32>().is_ok())?;
-    Some(number.to_owned())
+/// A command of a JDK 17, which the committed classes were made by.
+pub(crate) fn tool(name: &str) -> PathBuf {
+    static COMMANDS: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let commands = COMMANDS.get_or_init(|| {
+        let installed = fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten().map(|jdk| jdk.path());
+        let homes = std::env::var_os("JAVA_HOME").map(PathBuf::from).into_iter().chain(installed);
+        homes.map(|home| home.join("bin")).chain([PathBuf::new()]).find(|commands| {
+            let version = Command::new(commands.join("javac")).arg("-version").output();
+            version.is_ok_and(|version| String::from_utf8_lossy(&version.stdout).starts_with("javac 17."))
+        })
+    });
+    let commands = commands.as_ref();
+    commands
+        .expect("a JDK 17 in /usr/lib/jvm, JAVA_HOME or PATH: `cargo xtask install` installs one")
+        .join(name)
 }
 
-/// Says that something cannot be checked here.
-pub(crate) fn say(what: &str) {
-    println!("{what}");
-}
-
-/// The compiled programs and the hook class: made anew if there is a javac, else those that are committed.
+/// The compiled programs and the hook class.
 pub(crate) fn programs() -> &'static Classes {
     static CLASSES: OnceLock<Classes> = OnceLock::new();
     CLASSES.get_or_init(|| {
-        if version("javac").is_none() {
-            say("there is no javac: using the classes that are committed");
-            return read_classes(&folder("classes"));
-        }
         let (sources, target) = (scratch("sources"), scratch("compiled"));
         for far in [FAR, TOO_FAR] {
             fs::write(sources.join(format!("{}.java", far.name)), far.source()).unwrap();
         }
-        let mut command = Command::new("javac");
+        let mut command = Command::new(tool("javac"));
         command.args(["--release", "17", "-g", "-nowarn", "-d"]).arg(&target);
         command.arg(folder("programs/atomvet/Hooks.java"));
         for name in PROGRAMS {
@@ -170,13 +167,8 @@ pub(crate) fn rewrite_all(classes: &Classes, sites: u32) -> (Classes, Vec<LeftAl
     (after, left_alone)
 }
 
-/// Runs programs with and without hooks. They must print the same. Gives the counts of the hooks for each program,
-/// or nothing if there is no JVM.
-pub(crate) fn run_both(before: &Classes, after: &Classes, programs: &[&str]) -> Option<Vec<String>> {
-    if version("java").is_none() {
-        say("there is no JVM: the programs were rewritten but did not run");
-        return None;
-    }
+/// Runs programs with and without hooks. They must print the same. Gives the counts of the hooks for each program.
+pub(crate) fn run_both(before: &Classes, after: &Classes, programs: &[&str]) -> Vec<String> {
     let [without, with] = [("before", before), ("after", after)].map(|(name, classes)| {
         // Tests run side by side, each with another first program.
         let folder = scratch(&format!("{}-{name}", programs[0]));
@@ -188,12 +180,12 @@ pub(crate) fn run_both(before: &Classes, after: &Classes, programs: &[&str]) -> 
         assert_eq!(without.1, "");
         assert_eq!(with.0, without.0);
     }
-    Some(with.into_iter().map(|(_, hooks)| hooks).collect())
+    with.into_iter().map(|(_, hooks)| hooks).collect()
 }
 
 /// What each program prints, and the counts of the hooks.
 fn run(classes: &Path, programs: &[&str]) -> Vec<(String, String)> {
-    let mut command = Command::new("java");
+    let mut command = Command::new(tool("java"));
     command.args(["-Xverify:all", "-XX:TieredStopAtLevel=1", "-cp"]).arg(classes);
     let output = command.arg("atomvet.Hooks").args(programs).output().unwrap();
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
