@@ -71,7 +71,7 @@ pub enum Mode {
     RaceFree,
     /// The findings of `run` on racy programs, which are true.
     Racy,
-    /// What `check` finds in recordings of everything, which is exact.
+    /// The findings of `run` when it records everything, and of `check` in that recording, which are exact.
     Recorded,
 }
 
@@ -92,6 +92,8 @@ struct Setting {
     conventions: Conventions,
     /// Built by `gcc -fsanitize=thread` instead of `atomvet cc`.
     is_built_by_gcc: bool,
+    /// What `run` records is checked again.
+    is_recorded: bool,
     /// Only the blocks that are counted are blocks; otherwise every function is.
     has_specification: bool,
     /// The recorder leaves out what it may from the start.
@@ -183,28 +185,19 @@ impl<'e> Bench<'e> {
         let Some(found) = self.blamed(&programs, setting)? else { return Ok(()) };
         tally.programs += programs.len() + programs.iter().filter(|program| program.child.is_some()).count();
         tally.violated += expected.values().sum::<usize>();
-        tally.blamed += found.values().sum::<usize>();
-        let difference = Difference::between(&found, &expected);
-        if is_fine(&difference, mode) {
-            return Ok(());
-        }
+        tally.blamed += found.live.values().sum::<usize>();
+        let Some(problem) = problem(&found, &expected, mode) else { return Ok(()) };
         let reduced = self.reduce(programs, setting);
         let shown: String = reduced.iter().map(|program| format!("{program}\n")).collect();
         let expected = truth(&reduced, setting.conventions);
         let found = self.blamed(&reduced, setting);
-        bail!(
-            "blamed and violated executions differ: {difference:?}\n{setting:?}\n\
-             reduced:\n{shown}violated: {expected:?}\nblamed: {found:?}"
-        )
+        bail!("{problem}\n{setting:?}\nreduced:\n{shown}violated: {expected:?}\nblamed: {found:?}")
     }
 
     /// The programs that are needed for a wrong verdict, each as small as possible.
     fn reduce(&self, programs: Vec<Program>, setting: Setting) -> Vec<Program> {
         let is_wrong = |programs: &[Program]| match self.blamed(programs, setting) {
-            Ok(Some(found)) => {
-                let difference = Difference::between(&found, &truth(programs, setting.conventions));
-                !is_fine(&difference, setting.mode)
-            }
+            Ok(Some(found)) => problem(&found, &truth(programs, setting.conventions), setting.mode).is_some(),
             Ok(None) | Err(_) => false,
         };
         let whole = Reducer { group: &|_| 0, repair: &|programs| programs, budget: 100 };
@@ -228,7 +221,7 @@ impl<'e> Bench<'e> {
     }
 
     /// What the checker blames. Nothing if it says that it lost threads, which only a runtime of our own may.
-    fn blamed(&self, programs: &[Program], setting: Setting) -> anyhow::Result<Option<Counts>> {
+    fn blamed(&self, programs: &[Program], setting: Setting) -> anyhow::Result<Option<Found>> {
         let mut text = String::new();
         for (at, program) in programs.iter().enumerate() {
             program.encode(2 * at, &mut text);
@@ -238,9 +231,9 @@ impl<'e> Bench<'e> {
             let walker = if setting.is_built_by_gcc { "walker-gcc" } else { "walker" };
             let mut command = Command::new(self.path(walker));
             command.arg(self.path("programs")).args(setting.are_labels_known.then_some("known"));
-            let mut counts = live::blamed(runtime, &mut command, &self.path("run"))?;
-            counts.retain(|name, _| is_counted(name));
-            return Ok(Some(counts));
+            let mut live = live::blamed(runtime, &mut command, &self.path("run"))?;
+            live.retain(|name, _| is_counted(name));
+            return Ok(Some(Found { live, recorded: None }));
         }
         let mut command = Command::new(&self.engine.atomvet);
         command.args(["run", "--format", "json", "-o"]).arg(self.path("report.json"));
@@ -259,11 +252,12 @@ impl<'e> Bench<'e> {
         if let Some(runtime) = &self.engine.runtime {
             command.env("ATOMVET_RUNTIME", runtime);
         }
-        if setting.mode == Mode::Recorded {
+        if setting.is_recorded {
             for old in self.recordings()? {
                 std::fs::remove_file(old)?;
             }
-            command.arg("--record-all").arg("--record").arg(self.path("trace.atv"));
+            command.arg("--record").arg(self.path("trace.atv"));
+            command.args((setting.mode == Mode::Recorded).then_some("--record-all"));
         }
         let walker = if setting.is_built_by_gcc { "walker-gcc" } else { "walker" };
         command.arg("--").arg(self.path(walker)).arg(self.path("programs"));
@@ -274,26 +268,22 @@ impl<'e> Bench<'e> {
             "the walker did not come to its end: {}",
             String::from_utf8_lossy(&output.stderr)
         );
-        let lost = lost(&std::fs::read(self.path("report.json"))?)?;
+        let report = std::fs::read(self.path("report.json"))?;
+        let lost = lost(&report)?;
         if lost > 0 {
             ensure!(self.engine.runtime.is_some(), "the checker lost {lost} threads, orders or accesses");
             return Ok(None);
         }
-        if setting.mode == Mode::Recorded {
+        let live = counted(&report)?;
+        let mut recorded = None;
+        if setting.is_recorded {
+            // The traces say under which conventions they were recorded.
             let mut command = Command::new(&self.engine.atomvet);
             command.args(["check", "--format", "json", "-o"]).arg(self.path("report.json"));
-            if setting.conventions.split_at_waits {
-                command.arg("--split-at-waits");
-            }
-            if setting.conventions.commuting != Commuting::Never {
-                command.arg("--commuting-updates");
-            }
             finish(command.args(self.recordings()?))?;
+            recorded = Some(counted(&std::fs::read(self.path("report.json"))?)?);
         }
-        let report = std::fs::read(self.path("report.json"))?;
-        let mut counts = blamed(&report)?;
-        counts.retain(|name, _| is_counted(name));
-        Ok(Some(counts))
+        Ok(Some(Found { live, recorded }))
     }
 
     /// The traces that were recorded, one per process.
@@ -302,6 +292,34 @@ impl<'e> Bench<'e> {
         let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()?;
         Ok(paths.into_iter().filter(|path| path.to_string_lossy().contains("trace.atv")).collect())
     }
+}
+
+/// Violated executions that were found, per block.
+#[derive(Debug)]
+struct Found {
+    /// By `run`.
+    live: Counts,
+    /// By `check` in what `run` recorded.
+    recorded: Option<Counts>,
+}
+
+/// What is wrong with what was found, if anything is.
+fn problem(found: &Found, expected: &Counts, mode: Mode) -> Option<String> {
+    let difference = Difference::between(&found.live, expected);
+    let misses = mode != Mode::Racy && !difference.missed.is_empty();
+    if misses || !difference.in_vain.is_empty() {
+        return Some(format!("run blames other executions than are violated: {difference:?}"));
+    }
+    let difference = Difference::between(found.recorded.as_ref()?, &found.live);
+    (!difference.is_none())
+        .then(|| format!("check blames other executions in the recording than run did: {difference:?}"))
+}
+
+/// The counts of a report for the labels that programs have.
+fn counted(report: &[u8]) -> anyhow::Result<Counts> {
+    let mut counts = blamed(report)?;
+    counts.retain(|name, _| is_counted(name));
+    Ok(counts)
 }
 
 /// How much a run says that it could not follow.
@@ -332,10 +350,6 @@ fn finish(command: &mut Command) -> anyhow::Result<Output> {
     let errors = String::from_utf8_lossy(&output.stderr);
     ensure!(matches!(output.status.code(), Some(0 | 1)), "{command:?}: {}: {errors}", output.status);
     Ok(output)
-}
-
-fn is_fine(difference: &Difference, mode: Mode) -> bool {
-    difference.in_vain.is_empty() && (mode == Mode::Racy || difference.missed.is_empty())
 }
 
 fn truth(programs: &[Program], conventions: Conventions) -> Counts {
@@ -388,6 +402,7 @@ fn setting(random: &mut Random, mode: Mode) -> Setting {
     Setting {
         mode,
         conventions,
+        is_recorded: mode == Mode::Recorded || random.chance(1, 2),
         is_built_by_gcc: random.chance(1, 3),
         has_specification: random.chance(2, 3),
         without_patience: random.chance(1, 2),

@@ -216,9 +216,11 @@ impl<'s> World<'s> {
                     .threads
                     .get(other)
                     .is_some_and(|other| other.state == State::Runs && other.frames.is_empty());
-                // A thread that does nothing here calls functions all the same: whether those are events is no matter of ours.
-                let did_something =
-                    self.events.iter().any(|event| event.thread == truth::Thread(other as u32));
+                // A thread that does nothing, or nothing after the barrier, calls functions all the same: whether those are
+                // events is no matter of ours.
+                let last = self.events.iter().rev().find(|event| event.thread == truth::Thread(other as u32));
+                let last = last.map(|event| event.operation);
+                let did_something = !matches!(last, None | Some(Operation::Leave(_)));
                 can_end
                     && did_something
                     && other != thread
