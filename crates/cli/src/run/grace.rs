@@ -6,15 +6,16 @@
 //! A terminal and `timeout` signal the program as well as the command, so the program has half of the period before it is
 //! signalled from here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::interrupt;
 
 /// What has been done to end the program.
 pub(crate) struct Grace {
-    /// The program's process.
+    /// The program's process, and when it was started: once it was waited for, its number may be another's.
     program: u32,
+    started: Option<u64>,
     /// The whole period.
     period: Duration,
     /// The attached processes that were seen since the first signal, each with when it was started.
@@ -36,7 +37,8 @@ const DYING: Duration = Duration::from_millis(500);
 impl Grace {
     /// For a program that has just been started.
     pub(crate) fn new(program: u32, period: Duration) -> Grace {
-        Grace { program, period, seen: BTreeMap::new(), done: Done::Nothing }
+        let started = stat(program).map(|stat| stat.started);
+        Grace { program, started, period, seen: BTreeMap::new(), done: Done::Nothing }
     }
 
     /// Does what is due. To be called again and again while the program runs.
@@ -79,13 +81,20 @@ impl Grace {
     /// Adds the program's process and its attached descendants, as they are now, to those that were seen.
     fn look(&mut self) {
         let all = processes();
+        if all.get(&self.program).map(|stat| stat.started) != self.started {
+            return;
+        }
         let session_of = |process: u32| all.get(&process).map(|stat| stat.session);
         let sessions = [session_of(std::process::id()), session_of(self.program)];
         let mut work = vec![self.program];
+        // Read one after the other, processes may seem to be their own ancestors.
+        let mut visited = BTreeSet::new();
         while let Some(process) = work.pop() {
+            if !visited.insert(process) {
+                continue;
+            }
             let children = all.iter().filter(|(_, stat)| stat.parent == process).map(|(&child, _)| child);
-            // A detached process may have children that are not; those of one that was seen before are not its any more.
-            work.extend(children.filter(|&child| child != process));
+            work.extend(children);
             if let Some(stat) = all.get(&process)
                 && (process == self.program || sessions.contains(&Some(stat.session)))
             {

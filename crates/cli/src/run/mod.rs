@@ -238,12 +238,11 @@ fn start(
 
 /// Has the program killed if this process is.
 fn end_with_us(command: &mut Command) {
-    let ourselves = std::os::unix::process::parent_id;
-    let parent = std::process::id();
+    let ourselves = std::process::id();
     let ask = move || {
         // SAFETY: plain numbers. The signal comes when the thread ends that started the program: the main thread, which waits for it.
         let asked = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-        if asked != 0 || ourselves() != parent {
+        if asked != 0 || std::os::unix::process::parent_id() != ourselves {
             return Err(std::io::Error::from_raw_os_error(libc::ESRCH));
         }
         Ok(())
