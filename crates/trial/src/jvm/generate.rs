@@ -19,10 +19,11 @@ pub(crate) enum Style {
     Racy,
 }
 
-/// A random program. Executions that would not end are thrown away.
-pub(crate) fn generate(random: &mut Random, style: Style) -> Program {
+/// A random program, to be judged with or without splits at waits. Executions that would not end are thrown away.
+pub(crate) fn generate(random: &mut Random, style: Style, split_at_waits: bool) -> Program {
+    let has_initialisers = !split_at_waits || Feature::SplitsAtInitialisers.is_on();
     loop {
-        let program = Generator::new(random, style).program();
+        let program = Generator { has_initialisers, ..Generator::new(random, style) }.program();
         if execute(&program).is_some() {
             return program;
         }
@@ -45,6 +46,7 @@ struct Generator<'r> {
     /// Which has no object from whoever started its thread.
     in_initialiser: bool,
     has_tried: bool,
+    has_initialisers: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -87,6 +89,7 @@ impl Generator<'_> {
             in_task: false,
             in_initialiser: false,
             has_tried: false,
+            has_initialisers: true,
         }
     }
 
@@ -109,7 +112,9 @@ impl Generator<'_> {
     fn program(mut self) -> Program {
         for _ in 0..self.below(4) {
             let extra = self.pick(&EXTRAS);
-            self.extras.push(extra);
+            if extra != Extra::Initialiser || self.has_initialisers {
+                self.extras.push(extra);
+            }
         }
         self.things();
         let methods = 2 + self.below(4);
@@ -533,10 +538,10 @@ mod tests {
     fn programs_end_and_a_seed_gives_one_program() {
         for seed in 0..300 {
             let style = if seed % 2 == 0 { Style::Ordered } else { Style::Racy };
-            let program = generate(&mut Random::new(seed), style);
+            let program = generate(&mut Random::new(seed), style, false);
             let execution = execute(&program).expect("it ends");
             assert_eq!(execution.order.len(), execution.within.len());
-            assert_eq!(program, generate(&mut Random::new(seed), style));
+            assert_eq!(program, generate(&mut Random::new(seed), style, false));
         }
     }
 }

@@ -137,7 +137,10 @@ impl Writer<'_> {
         self.line("O c = new O();");
         let mine = |thread: &usize| !program.is_started_inside(*thread);
         for thread in (0..threads).filter(mine) {
-            self.start(thread, &format!("threads[{thread}]"), "c");
+            self.thread(thread, &format!("threads[{thread}]"), "c");
+        }
+        for thread in (0..threads).filter(mine) {
+            self.line(format_args!("threads[{thread}].start();"));
         }
         for thread in (0..threads).filter(mine) {
             self.line(format_args!("threads[{thread}].join();"));
@@ -153,12 +156,12 @@ impl Writer<'_> {
         self.close();
     }
 
-    /// Makes a thread, keeps it somewhere and starts it with an object.
-    fn start(&mut self, thread: usize, place: &str, object: &str) {
+    /// Makes a thread with an object, and keeps it for those who wait for its end.
+    fn thread(&mut self, thread: usize, place: &str, object: &str) {
         self.line(format_args!(
             "{place} = new Thread(() -> {{ try {{ thread{thread}({object}); }} catch (Exception e) {{ throw new Error(e); }} }});"
         ));
-        self.line(format_args!("{place}.start();"));
+        self.line(format_args!("Turn.keep({thread}, {place});"));
     }
 
     /// One of several ways to write something, taken by turns.
@@ -277,8 +280,8 @@ impl Writer<'_> {
                 self.line(format_args!(
                     "Thread {local}; final O {object} = new O(); {object}.f_int = 7; c = {object};"
                 ));
-                self.start(thread, &local, &object);
-                self.line(format_args!("Turn.keep({thread}, {local}); Turn.done();"));
+                self.thread(thread, &local, &object);
+                self.line(format_args!("{local}.start(); Turn.done();"));
             }
             Statement::Join { thread } => {
                 let arguments = ["", "60000"][self.variant(2)];

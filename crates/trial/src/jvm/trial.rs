@@ -170,7 +170,7 @@ impl Trial {
 /// The program of a seed.
 fn program(seed: u64) -> Program {
     let style = if seed % 4 == 3 { Style::Racy } else { Style::Ordered };
-    generate(&mut Random::new(seed), style)
+    generate(&mut Random::new(seed), style, setting(seed).conventions.split_at_waits)
 }
 
 /// The truth about a program, and what is blamed in it.
