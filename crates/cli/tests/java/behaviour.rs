@@ -261,3 +261,13 @@ fn locks_change_their_mode() {
     let trace = &outcome.report["traces"][0];
     assert_eq!(trace["program"]["repairs"], 0, "{trace:#}");
 }
+
+/// Threads that share nothing that is written are counted, and the entry that they did everything in is named.
+#[test]
+fn threads_that_share_nothing_are_counted() {
+    let outcome = check(&[], &["Partitioned"], 0, &[]);
+    let trace = &outcome.report["traces"][0];
+    assert_eq!(trace["threads"], 4, "{trace:#}");
+    assert!(!outcome.stderr.contains("one thread only"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("atomic = [\"Partitioned$Part.run\"]"), "{}", outcome.stderr);
+}

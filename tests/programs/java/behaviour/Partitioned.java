@@ -1,5 +1,3 @@
-// expect: clean
-//
 // As in Java Grande's crypt, series and sparsematmult: threads that share nothing but what is read, and write to parts of an
 // array that are their own. All work is in the run that they start with, and main calls that of the first itself.
 public class Partitioned {
