@@ -2,7 +2,7 @@
 //! referred to.
 //!
 //! Every thread counts its own *times*. An *epoch* (thread, time) stands for "what that thread had
-//! done by then", and [`History::clock`] gives the vector clock that goes with it. Consecutive times
+//! done by then", and [`History::known_at`] gives each component of the vector clock that goes with it. Consecutive times
 //! between which the thread learnt nothing share one row.
 //!
 //! Up to [`DENSE_LANES`] threads, a row is a vector with a component per thread. With more threads, rows are
