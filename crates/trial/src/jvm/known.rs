@@ -4,13 +4,7 @@
 /// Something that programs may do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Feature {
-    /// `compute` and `merge` of a concurrent map that replace a value are seen as reads: the update is believed only if the
-    /// size of the map changes. `twice` is violated, and nothing is found.
-    ///
-    /// ```text
-    /// T1: void twice() { map.get("k");                                  map.get("k"); }
-    /// T2:                               map.merge("k", 1, Integer::sum);
-    /// ```
+    /// `compute` and `merge` of a concurrent map that replace a value.
     ReplacingComputations,
     /// A class initialiser that writes static fields of another class.
     InitialiserWritesStatics,
@@ -38,10 +32,8 @@ pub(crate) enum Feature {
 impl Feature {
     pub(crate) fn is_on(self) -> bool {
         match self {
-            Feature::InitialiserWritesStatics => true,
-            Feature::ReplacingComputations
-            | Feature::ObjectsInAtomicReferences
-            | Feature::SplitsAtInitialisers => false,
+            Feature::InitialiserWritesStatics | Feature::ReplacingComputations => true,
+            Feature::ObjectsInAtomicReferences | Feature::SplitsAtInitialisers => false,
         }
     }
 }
