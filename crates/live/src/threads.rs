@@ -18,7 +18,7 @@ use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use crate::engine::Config;
-use crate::epoch::{Epoch, INDEXES, SLOTS, TIME_BITS};
+use crate::epoch::{INDEXES, SLOTS, TIME_BITS};
 use crate::memory::{Place, Words};
 use crate::shadow::Shadow;
 use crate::spin;
@@ -118,10 +118,5 @@ impl Threads {
     fn forgotten(&self) -> Option<&Thread> {
         let oldest_open = (1..self.end()).filter_map(|index| self.get(index)).map(Thread::opened).min()?;
         self.over().find(|&(_, ended)| ended <= oldest_open).map(|(thread, _)| thread)
-    }
-
-    /// The last epoch of a thread that has ended, or the present one.
-    pub fn last_epoch(&self, index: usize) -> Option<Epoch> {
-        self.get(index).map(Thread::now)
     }
 }
