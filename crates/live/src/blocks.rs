@@ -3,6 +3,9 @@
 //! A wait that splits blocks starts all of them anew: one word, `split`, says when that was, and a block's *start* is the
 //! later of the two. A dependence that comes back to a thread with knowledge of its time `n` violates every open block
 //! that started at or before `n`. Starts never decrease from the outermost block inwards.
+//!
+//! Each frame also has a *path*, by which calls are counted: the function and, near the bottom of the stack, how it was reached.
+//! There a function may be what its thread was started for, and the report treats it as such.
 
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
@@ -16,7 +19,8 @@ const FUNCTION: usize = 0;
 const START: usize = 1;
 const SITE: usize = 2;
 const STACK: usize = 3;
-const WORDS: usize = 4;
+const PATH: usize = 4;
+const WORDS: usize = 5;
 
 /// The top bit of a frame's start: this instance is known to be violated.
 const VIOLATED: u64 = 1 << 63;
@@ -32,12 +36,37 @@ pub struct Call {
     pub stack: u64,
 }
 
+/// The kind of thread that a stack belongs to: what the path of its outermost block starts from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u64)]
+pub enum Root {
+    /// The program's first thread.
+    Main = 1,
+    /// Any other.
+    Other = 2,
+}
+
+impl Root {
+    /// The path that the outermost block starts from, back as what it was.
+    pub fn from_path(path: u64) -> Option<Root> {
+        [Root::Main, Root::Other].into_iter().find(|&root| root as u64 == path)
+    }
+}
+
+/// Frames whose path says how they were reached: in the first thread only the outermost. (A thread of the C++ library calls the
+/// user's function through seven of its own.)
+const NEAR_BOTTOM: [u64; 3] = [0, 1, 10];
+
+/// A path that says how a function was reached, and not only the function.
+const WHOLE: u64 = 1 << 63;
+
 /// A stack of open blocks. Only its thread changes it.
 #[derive(Debug)]
 pub struct Blocks {
     frames: Words,
     depth: AtomicU64,
     split: AtomicU64,
+    root: AtomicU64,
 }
 
 impl Blocks {
@@ -47,6 +76,7 @@ impl Blocks {
             frames: Words::reserve(DEEPEST * WORDS)?,
             depth: AtomicU64::new(0),
             split: AtomicU64::new(0),
+            root: AtomicU64::new(Root::Other as u64),
         })
     }
 
@@ -72,12 +102,40 @@ impl Blocks {
     pub fn push(&self, call: &Call, start: u64) {
         let depth = self.depth();
         if depth < DEEPEST {
+            let path = self.path_of(call.function, depth);
             self.word(depth, FUNCTION).store(call.function, Relaxed);
             self.word(depth, START).store(start, Relaxed);
             self.word(depth, SITE).store(call.site, Relaxed);
             self.word(depth, STACK).store(call.stack, Relaxed);
+            self.word(depth, PATH).store(path, Relaxed);
         }
         self.depth.store(depth as u64 + 1, Relaxed);
+    }
+
+    #[inline(always)]
+    fn path_of(&self, function: u64, depth: usize) -> u64 {
+        if depth as u64 >= NEAR_BOTTOM[self.root.load(Relaxed) as usize] {
+            return function;
+        }
+        (self.caller_path(depth).rotate_left(13) ^ function).wrapping_mul(0xff51_afd7_ed55_8ccd) | WHOLE
+    }
+
+    /// The path of a frame's caller, or of the thread for the outermost.
+    #[inline(always)]
+    pub fn caller_path(&self, frame: usize) -> u64 {
+        frame.checked_sub(1).map_or(self.root.load(Relaxed), |caller| self.path(caller))
+    }
+
+    /// By what the calls of a frame's function are counted.
+    #[inline(always)]
+    pub fn path(&self, frame: usize) -> u64 {
+        self.word(frame, PATH).load(Relaxed)
+    }
+
+    /// Whether a path says how a function was reached: then its callers' paths do, too.
+    #[inline(always)]
+    pub fn is_whole(path: u64) -> bool {
+        path & WHOLE != 0
     }
 
     /// Closes the innermost block: its function and start. None if no block is open, or it was too deep to be told apart.
@@ -91,6 +149,12 @@ impl Blocks {
     /// Closes all blocks.
     pub fn clear(&self) {
         self.depth.store(0, Relaxed);
+    }
+
+    /// The stack is that of another thread from now on.
+    pub fn start_over(&self, root: Root) {
+        self.clear();
+        self.root.store(root as u64, Relaxed);
     }
 
     /// The functions of the open blocks that started at this time or before, the outermost first.
@@ -115,11 +179,16 @@ impl Blocks {
         Call { function: word(FUNCTION), site: word(SITE), stack: word(STACK) }
     }
 
+    /// Which frame is the innermost; none if no block is open, or it is too deep to be told apart.
+    #[inline(always)]
+    pub fn innermost_frame(&self) -> Option<usize> {
+        self.depth().checked_sub(1).filter(|&frame| frame < DEEPEST)
+    }
+
     /// How the innermost open block was entered; none if no block is open, or it is too deep to be told apart.
     #[inline(always)]
     pub fn innermost(&self) -> Option<Call> {
-        let frame = self.depth().checked_sub(1).filter(|&frame| frame < DEEPEST)?;
-        Some(self.call(frame))
+        self.innermost_frame().map(|frame| self.call(frame))
     }
 
     /// When an open block started, or was last split.
@@ -165,6 +234,22 @@ mod tests {
 
     fn push(blocks: &Blocks, function: u64, start: u64) {
         blocks.push(&Call { function, ..Call::default() }, start);
+    }
+
+    #[test]
+    fn paths_tell_callers_apart_near_the_bottom_only() {
+        let paths = |root, calls: &[u64]| {
+            let blocks = Blocks::new().expect("memory");
+            blocks.start_over(root);
+            calls.iter().for_each(|&function| push(&blocks, function, 1));
+            let path = blocks.path(calls.len() - 1);
+            (path, Blocks::is_whole(path))
+        };
+        assert_ne!(paths(Root::Other, &[5]), paths(Root::Main, &[5]));
+        assert_ne!(paths(Root::Other, &[5, 6]), paths(Root::Other, &[7, 6]));
+        assert_eq!(paths(Root::Main, &[5, 6]), (6, false));
+        assert_eq!(paths(Root::Other, &[5; 11]), (5, false));
+        assert!(paths(Root::Other, &[5; 10]).1);
     }
 
     fn violated(blocks: &Blocks, after: u64, until: u64) -> Vec<u64> {

@@ -19,7 +19,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicU64};
 
 use crate::access::{Access, Operation};
-use crate::blocks::Call;
+use crate::blocks::{Call, Root};
 use crate::epoch::{Bytes, Epoch, INDEXES, SLOTS, Stamp};
 use crate::history::Join;
 use crate::rule::{Step, slot_of, slots_to_check};
@@ -80,6 +80,10 @@ pub trait Findings {
         Self: Sized;
     /// A block instance, or a piece of one, ended that was off trial for a part of its time.
     fn off_trial(&self, function: u64);
+    /// A block was entered.
+    fn entered(&self, thread: &Thread);
+    /// Open blocks were split.
+    fn split(&self);
 }
 
 /// The checker of one process.
@@ -117,7 +121,8 @@ impl<F: Findings> Engine<F> {
     /// A thread starts; `parent` creates it. None if there are too many threads at once.
     pub fn start(&self, parent: Option<&Thread>) -> Option<&Thread> {
         let thread = self.threads.take(parent, &self.data)?;
-        thread.blocks.clear();
+        let is_first = parent.is_none() && thread.index() == 1;
+        thread.blocks.start_over(if is_first { Root::Main } else { Root::Other });
         thread.closed();
         thread.clock.clear();
         if let Some(parent) = parent {
@@ -152,6 +157,7 @@ impl<F: Findings> Engine<F> {
             thread.opened_after(self.threads.ends());
         }
         thread.blocks.push(call, thread.fresh_time());
+        self.findings.entered(thread);
     }
 
     /// The innermost open block ends. Nothing happens if none is open.
@@ -172,6 +178,7 @@ impl<F: Findings> Engine<F> {
         thread.blocks.each_started_by(thread.off_trial(), |function| self.findings.off_trial(function));
         thread.blocks.split(thread.fresh_time());
         if thread.blocks.depth() > 0 {
+            self.findings.split();
             thread.opened_after(self.threads.ends());
         }
     }

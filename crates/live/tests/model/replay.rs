@@ -37,6 +37,10 @@ impl Findings for Found {
     fn off_trial(&self, function: u64) {
         self.off_trial.borrow_mut().insert(function as usize);
     }
+
+    fn entered(&self, _thread: &Thread) {}
+
+    fn split(&self) {}
 }
 
 /// A violated block, by its begin event, and its witness: dependences, the closing one first, each from an earlier event to a

@@ -63,9 +63,10 @@ pub(super) fn blamed(runtime: &Path, command: &mut Command, run: &Path) -> anyho
         if path.extension().is_some_and(|ending| ending == "live") {
             let table = Table::read(&std::fs::read(&path)?).context("no table of findings")?;
             let base = base(&path.with_extension("maps"), Path::new(command.get_program()))?;
-            for instances in table.instances() {
-                if let Some(name) = name(instances.function, &table, &symbols, base) {
-                    *counts.entry(name).or_default() += instances.count as usize;
+            for finding in table.findings() {
+                let block = finding.frames.first().map(|&(function, _)| function);
+                if let Some(name) = block.and_then(|block| name(block, &table, &symbols, base)) {
+                    *counts.entry(name).or_default() += finding.count as usize;
                 }
             }
         }

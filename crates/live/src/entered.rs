@@ -1,0 +1,164 @@
+//! How often each function was entered, exactly, by path (see `blocks.rs`): a part of the table that the command shares.
+//!
+//! A thread counts the functions of late in words of its own, each at the place that its path hashes to; another function that
+//! wants the place has the count added up. So a call costs a load, a compare and a store, and a crash loses nothing.
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use crate::blocks::{Blocks, Call};
+use crate::epoch::INDEXES;
+use crate::table::{Counter, ENTERED, Table};
+use crate::thread::Thread;
+
+pub(crate) const ENTRIES: usize = 1 << 15;
+pub(crate) const ENTRY: usize = 8;
+pub(crate) const WORDS: usize = ENTRIES * ENTRY;
+
+/// Functions of late that a thread counts by itself: a path and a number each.
+const RECENT_BITS: u32 = 8;
+pub(crate) const THREAD_WORDS: usize = 2 << RECENT_BITS;
+pub(crate) const COUNT_WORDS: usize = INDEXES * THREAD_WORDS;
+
+const PATH: usize = 1;
+const FUNCTION: usize = 2;
+const CALLER: usize = 3;
+const SITE: usize = 4;
+const MAPS: usize = 5;
+const COUNT: usize = 6;
+
+/// A function that was entered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Entered {
+    /// By what it is counted.
+    pub path: u64,
+    /// The function.
+    pub function: u64,
+    /// The path of its caller; 0 if it is deeper in the stack than paths tell.
+    pub caller: u64,
+    /// Where it was called first.
+    pub site: u64,
+    /// How many copies of the memory map there were then.
+    pub maps: u64,
+    /// How often it was entered.
+    pub count: u64,
+}
+
+impl Table {
+    /// Counts the innermost block of a thread, which has just been entered.
+    #[inline(always)]
+    pub(crate) fn count_entry(&self, thread: &Thread) {
+        let Some(frame) = thread.blocks().innermost_frame() else { return };
+        let path = thread.blocks().path(frame);
+        let place = (path.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - RECENT_BITS)) as usize * 2;
+        let counts = self.counts(thread.index());
+        if counts[place].load(Relaxed) == path {
+            counts[place + 1].store(counts[place + 1].load(Relaxed) + 1, Relaxed);
+        } else {
+            self.take_place(thread, frame, place);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_place(&self, thread: &Thread, frame: usize, place: usize) {
+        let [path, count] = [0, 1].map(|word| &self.counts(thread.index())[place + word]);
+        let before = path.load(Relaxed);
+        if before != 0 {
+            // It is there already: nothing is filled in.
+            self.add_entered(before, count.load(Relaxed), |_| {});
+        }
+        let blocks = thread.blocks();
+        let Call { function, site, .. } = blocks.call(frame);
+        let new = blocks.path(frame);
+        count.store(1, Relaxed);
+        path.store(new, Relaxed);
+        let caller = if Blocks::is_whole(new) { blocks.caller_path(frame) } else { 0 };
+        self.add_entered(new, 0, |entry| {
+            let words =
+                [(FUNCTION, function), (CALLER, caller), (SITE, site), (MAPS, self.get(Counter::Maps))];
+            words.into_iter().for_each(|(word, value)| self.0[entry + word].store(value, Relaxed));
+        });
+    }
+
+    fn add_entered(&self, path: u64, count: u64, fill: impl FnOnce(usize)) {
+        let is_meant = |entry: usize| self.0[entry + PATH].load(Relaxed) == path;
+        let fill = |entry: usize| {
+            self.0[entry + PATH].store(path, Relaxed);
+            fill(entry);
+        };
+        match self.entry(ENTERED, path, is_meant, fill) {
+            Some(entry) => _ = self.0[entry + COUNT].fetch_add(count, Relaxed),
+            None if count == 0 => self.add(Counter::LostFunctions, 1),
+            None => {}
+        }
+    }
+
+    /// The functions that were entered.
+    pub fn entered(&self) -> Vec<Entered> {
+        let mut entered: Vec<Entered> = self
+            .written(ENTERED)
+            .map(|entry| {
+                let word = |word: usize| self.0[entry + word].load(Relaxed);
+                Entered {
+                    path: word(PATH),
+                    function: word(FUNCTION),
+                    caller: word(CALLER),
+                    site: word(SITE),
+                    maps: word(MAPS),
+                    count: word(COUNT),
+                }
+            })
+            .collect();
+        entered.sort_unstable_by_key(|entered| entered.path);
+        for thread in 0..INDEXES {
+            for place in self.counts(thread).chunks_exact(2) {
+                let (path, count) = (place[0].load(Relaxed), place[1].load(Relaxed));
+                if let Ok(at) = entered.binary_search_by_key(&path, |entered| entered.path) {
+                    entered[at].count += count;
+                }
+            }
+        }
+        entered
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Config, Engine};
+    use crate::memory::Words;
+    use crate::table;
+
+    #[test]
+    fn every_entry_is_counted() {
+        let table = Table(Words::reserve(table::WORDS).expect("memory"));
+        let config = Config { address_bits: 20, ..Config::PROGRAM };
+        let engine = Engine::new(&config, table).expect("memory");
+        let first = engine.start(None).expect("a thread");
+        let second = engine.start(Some(first)).expect("a thread");
+        // More functions than a thread counts by itself, from two threads.
+        for round in 0..3 {
+            for function in 1..=2_000 {
+                for thread in [first, second] {
+                    engine.begin(thread, &Call { function: 1 << 20, site: 7, stack: 0 });
+                    engine.begin(thread, &Call { function: function * 16, site: 8 + round, stack: 0 });
+                    engine.end(thread);
+                    engine.end(thread);
+                }
+            }
+        }
+        let entered = engine.findings.entered();
+        let total = |function| {
+            let of_function = entered.iter().filter(|entered| entered.function == function);
+            of_function.map(|entered| entered.count).sum::<u64>()
+        };
+        assert_eq!(total(1 << 20), 12_000);
+        assert!((1..=2_000).all(|function| total(function * 16) == 6));
+        assert_eq!(engine.findings.get(Counter::LostFunctions), 0);
+        // In the second thread, the outer function is the bottom of the stack, and calls the others.
+        let outer = entered.iter().find(|entered| entered.function == 1 << 20 && entered.caller == 2);
+        let outer = outer.expect("the outer function");
+        assert_eq!((outer.count, outer.site), (6_000, 7));
+        assert_eq!(entered.iter().filter(|entered| entered.caller == outer.path).count(), 2_000);
+    }
+}
