@@ -4,10 +4,6 @@
 //! The methods get hooks where they begin, where they return and where they throw (`Wanted::call`), and nothing else. What
 //! a call means the hook class knows.
 
-use crate::jni::{Env, Object};
-use crate::ring::{INITIALISED, INITIALISES, Kind};
-use crate::{late, stream, thread};
-
 /// What a call means. The hook class has the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
@@ -43,16 +39,4 @@ pub(crate) fn meaning(class: &[u8], method: &[u8], descriptor: &[u8]) -> Option<
             && (parameters.is_empty() || parameters.as_bytes() == descriptor)
     });
     found.map(|(.., call)| *call)
-}
-
-/// The running thread initialises a class from now on, or has done so.
-#[unsafe(export_name = "Java_java_lang_AtomvetHooks_initialises")]
-extern "system" fn initialises(_: Env, _: Object, is_over: i32, site: i32) {
-    let Some(thread) = thread::current().filter(|thread| thread.busy == 0) else { return };
-    thread.busy = 1;
-    late::record_bare(thread);
-    thread.receive();
-    let size = if is_over == 0 { INITIALISES } else { INITIALISED };
-    stream::record(thread, Kind::Split, size, 0, site as usize);
-    thread.busy = 0;
 }

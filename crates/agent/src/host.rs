@@ -2,7 +2,13 @@
 
 use atomvet_recorder::process::Host;
 
-use crate::names;
+use crate::{atomics, names, process};
+
+/// Whether the program is recorded from now on.
+pub(crate) fn begin() -> bool {
+    atomics::mean_all_reads();
+    process::is_recording()
+}
 
 #[unsafe(no_mangle)]
 static ATOMVET_HOST: Host = Host {

@@ -20,9 +20,12 @@ use atomvet_recorder::{
 mod calls;
 mod effects;
 mod facts;
+mod hook_classes;
 mod host;
 mod jni;
 mod juc;
+#[path = "juc/natives.rs"]
+mod juc_natives;
 mod load;
 mod names;
 mod natives;

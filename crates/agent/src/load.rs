@@ -12,34 +12,11 @@ use core::sync::atomic::Ordering;
 use atomvet_jvm::{Order, Rewritten, rewrite};
 
 use crate::facts::Facts;
+use crate::hook_classes::HOOK_CLASSES;
 use crate::jni::{self, Env, Object, Ti};
 use crate::options::Options;
 use crate::plan::{self, ClassPlan, Numbered, Owner};
-use crate::{atomics, names, natives, process, ring, sys, vm};
-
-/// The hook class and those that it is made of, in the order in which they can be defined.
-static HOOK_CLASSES: &[(&CStr, &[u8])] = &[
-    (c"java/lang/AtomvetHooks", include_bytes!("hooks/AtomvetHooks.class")),
-    (c"java/lang/AtomvetHooks$T", include_bytes!("hooks/AtomvetHooks$T.class")),
-    (c"java/lang/AtomvetHooks$Tasks", include_bytes!("hooks/AtomvetHooks$Tasks.class")),
-    (c"java/lang/AtomvetObjects", include_bytes!("hooks/AtomvetObjects.class")),
-    (c"java/lang/AtomvetObjects$1", include_bytes!("hooks/AtomvetObjects$1.class")),
-    (c"java/lang/AtomvetBases", include_bytes!("hooks/AtomvetBases.class")),
-    (c"java/lang/AtomvetBases$Resident", include_bytes!("hooks/AtomvetBases$Resident.class")),
-    (c"java/lang/AtomvetObjects$Room", include_bytes!("hooks/AtomvetObjects$Room.class")),
-    (c"java/lang/AtomvetObjects$About$1", include_bytes!("hooks/AtomvetObjects$About$1.class")),
-    (c"java/lang/AtomvetObjects$About", include_bytes!("hooks/AtomvetObjects$About.class")),
-    (c"java/lang/AtomvetUnnumbered", include_bytes!("hooks/AtomvetUnnumbered.class")),
-    (c"java/lang/AtomvetUnnumbered$Shared", include_bytes!("hooks/AtomvetUnnumbered$Shared.class")),
-    (c"java/lang/AtomvetContended", include_bytes!("hooks/AtomvetContended.class")),
-    (c"java/lang/AtomvetStatics", include_bytes!("hooks/AtomvetStatics.class")),
-    (c"java/lang/AtomvetSettled", include_bytes!("hooks/AtomvetSettled.class")),
-    (c"java/lang/AtomvetCalls", include_bytes!("hooks/AtomvetCalls.class")),
-    (c"java/lang/AtomvetCalls$Call", include_bytes!("hooks/AtomvetCalls$Call.class")),
-    (c"java/lang/AtomvetCalls$Keys", include_bytes!("hooks/AtomvetCalls$Keys.class")),
-    (c"java/lang/AtomvetCalls$Fields", include_bytes!("hooks/AtomvetCalls$Fields.class")),
-    (c"java/lang/AtomvetFields", include_bytes!("hooks/AtomvetFields.class")),
-];
+use crate::{host, names, natives, ring, sys, thread, vm};
 
 const VM_INIT: i32 = 50;
 const THREAD_END: i32 = 53;
@@ -99,8 +76,7 @@ fn pass_on() {
 }
 
 extern "system" fn vm_init(ti: Ti, env: Env, _thread: Object) {
-    atomics::mean_all_reads();
-    if !process::is_recording() {
+    if !host::begin() {
         return;
     }
     if let Err(problem) = prepare(ti, env) {
@@ -188,14 +164,14 @@ fn owner(env: Env, loader: Object) -> Owner {
 }
 
 extern "system" fn thread_end(_ti: Ti, env: Env, _thread: Object) {
-    if crate::thread::current().is_some() {
+    if thread::current().is_some() {
         jni::call_static(env, vm::hooks(), vm::THREAD_ENDS.get(), core::ptr::null_mut());
         natives::thread_ends();
     }
 }
 
 extern "system" fn monitor_wait(_ti: Ti, env: Env, _thread: Object, object: Object, _timeout: i64) {
-    if crate::thread::current().is_some() {
+    if thread::current().is_some() {
         jni::call_static(env, vm::hooks(), vm::WAITS.get(), object);
     }
 }

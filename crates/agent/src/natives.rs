@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::jni::{self, Env, Object};
-use crate::ring::{Block, Kind, LOW};
+use crate::ring::{Block, INITIALISED, INITIALISES, Kind, LOW};
 use crate::shadow::{self, Access};
 use crate::thread::{self, Bare, Frame, Heritage, Thread};
 use crate::{atomics, blocks, handover, late, names, plan, planes, process, stream, sys, under_way, vm};
@@ -423,6 +423,18 @@ extern "system" fn join(_: Env, _: Object, number: i64, site: i32) {
             thread.has_joined(serial);
         }
     }
+}
+
+/// The running thread initialises a class from now on, or has done so.
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_initialises")]
+extern "system" fn initialises(_: Env, _: Object, is_over: i32, site: i32) {
+    let Some(thread) = thread::current().filter(|thread| thread.busy == 0) else { return };
+    thread.busy = 1;
+    late::record_bare(thread);
+    thread.receive();
+    let size = if is_over == 0 { INITIALISES } else { INITIALISED };
+    stream::record(thread, Kind::Split, size, 0, site as usize);
+    thread.busy = 0;
 }
 
 /// The running thread ends.

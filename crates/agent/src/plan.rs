@@ -6,10 +6,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};
 
-use atomvet_jvm::{ClassShape, Effect, FieldKind, MemberRef, Method, Plan, Site, Wanted, What};
+use atomvet_jvm::{AddedField, ClassShape, Effect, FieldKind, MemberRef, Method, Plan, Site, Wanted, What};
 
 use crate::calls::{self, Call};
 use crate::facts::{Annotation, Facts};
+use crate::hook_classes::ADDED_FIELDS;
 use crate::jni::{self, Env, Object};
 use crate::roles::{self, Role};
 use crate::{effects, juc, names, natives, vm};
@@ -54,9 +55,6 @@ pub(crate) enum Numbered {
     /// If it has.
     AsBefore,
 }
-
-/// The field.
-pub(crate) const ID_FIELD: &[u8] = b"$atomvet";
 
 /// The class that every list of fields goes through before reflection shows it; the method is `filterFields`. Programs that
 /// copy, compare or print all fields of an object must not come upon ours.
@@ -295,7 +293,7 @@ impl Plan for ClassPlan {
         }
     }
 
-    fn added_field(&mut self, class: &ClassShape<'_>) -> Option<&'static [u8]> {
+    fn added_fields(&mut self, class: &ClassShape<'_>) -> &'static [AddedField] {
         const ACC_INTERFACE: u16 = 0x0200;
         let wanted = match self.numbered {
             Numbered::No => false,
@@ -312,7 +310,7 @@ impl Plan for ClassPlan {
         if wanted {
             with_sites(|sites| sites.numbered.insert((self.loader, class.name.to_vec())));
         }
-        wanted.then_some(ID_FIELD)
+        if wanted { ADDED_FIELDS } else { &[] }
     }
 
     fn site(&mut self, site: &Site<'_>) -> Option<u32> {

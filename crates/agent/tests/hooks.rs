@@ -35,9 +35,12 @@ fn the_committed_classes_are_what_the_compiler_makes_of_the_source() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/hooks");
     let committed = classes(&source);
     // Each is defined by its name.
-    let load = fs::read_to_string(source.join("../load.rs")).unwrap();
+    let list = fs::read_to_string(source.join("../hook_classes.rs")).unwrap();
     for name in committed.keys() {
-        assert!(load.contains(&format!("include_bytes!(\"hooks/{name}\")")), "{name} is not in load.rs");
+        assert!(
+            list.contains(&format!("include_bytes!(\"hooks/{name}\")")),
+            "{name} is not in hook_classes.rs"
+        );
     }
     let compiler =
         compiler().expect("a JDK 17 in /usr/lib/jvm, JAVA_HOME or PATH: `cargo xtask install` installs one");

@@ -33,4 +33,6 @@ pub use code::{Code, Handler};
 pub use hooks::Order;
 pub use pool::{MemberRef, Pool};
 pub use rewrite::{LeftAlone, Options, Rewritten, rewrite, unchanged};
-pub use sites::{ClassShape, Effect, Field, FieldFlags, FieldKind, Method, Plan, Site, Wanted, What};
+pub use sites::{
+    AddedField, ClassShape, Effect, Field, FieldFlags, FieldKind, Method, Plan, Site, Wanted, What,
+};

@@ -21,7 +21,7 @@ use crate::opcode::*;
 use crate::pool::{MemberRef, Pool};
 use crate::relocate::{CatchAll, Insertions, relocate};
 use crate::sites::{
-    ClassShape, Effect, Field, FieldFlags, FieldKind, Lines, Method, Plan, Site, Wanted, What,
+    AddedField, ClassShape, Effect, Field, FieldFlags, FieldKind, Lines, Method, Plan, Site, Wanted, What,
 };
 
 const ACC_STATIC: u16 = 0x0008;
@@ -98,22 +98,21 @@ pub fn rewrite(file: &[u8], options: Options<'_>, plan: &mut dyn Plan) -> Result
             rewritten.methods += 1;
         }
     }
-    let added = match plan.added_field(&facts.shape(&class)?) {
-        Some(name) => Some(long_field(name, &mut pool)?),
-        None => None,
-    };
+    let added = plan.added_fields(&facts.shape(&class)?);
+    for field in added {
+        class.fields.push(hidden_field(field, &mut pool)?);
+    }
     class.pool = pool;
-    if rewritten.methods > 0 || added.is_some() {
-        class.fields.extend(added);
+    if rewritten.methods > 0 || !added.is_empty() {
         rewritten.bytes = Some(class.write()?);
     }
     Ok(rewritten)
 }
 
-/// A field for a number in every object, which no serialisation takes notice of.
-fn long_field<'a>(name: &[u8], pool: &mut Pool<'a>) -> Result<Member<'a>, Error> {
+/// A field in every object, which no serialisation takes notice of.
+fn hidden_field<'a>(&(name, descriptor): &AddedField, pool: &mut Pool<'a>) -> Result<Member<'a>, Error> {
     const PRIVATE_TRANSIENT_SYNTHETIC: u16 = 0x0002 | 0x0080 | 0x1000;
-    let (name, descriptor) = (pool.add_text(name)?, pool.add_text(b"J")?);
+    let (name, descriptor) = (pool.add_text(name)?, pool.add_text(descriptor)?);
     let access = PRIVATE_TRANSIENT_SYNTHETIC;
     Ok(Member { access, name, descriptor, attributes: Vec::new(), offset: 0 })
 }

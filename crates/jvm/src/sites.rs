@@ -25,13 +25,16 @@ pub trait Plan {
         Effect::Anything
     }
 
-    /// The name of a `long` that every object of this class should have, private, transient and synthetic. Not legal
-    /// for a class that is loaded already, unless it has the field.
-    fn added_field(&mut self, class: &ClassShape<'_>) -> Option<&'static [u8]> {
+    /// Fields that every object of this class should have, private, transient and synthetic. Not legal for a class that is
+    /// loaded already, unless it has them.
+    fn added_fields(&mut self, class: &ClassShape<'_>) -> &'static [AddedField] {
         let _ = class;
-        None
+        &[]
     }
 }
+
+/// The name and the descriptor of a field that is added.
+pub type AddedField = (&'static [u8], &'static [u8]);
 
 /// What a call does, whichever method of that name is called in the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -722,7 +722,7 @@ public final class AtomvetCalls {
             if (array == null || call.number < 0 || call.number >= java.lang.reflect.Array.getLength(array)) {
                 return 0;
             }
-            return AtomvetObjects.unsettled(t, array) + AtomvetHooks.HEADER + (call.number << 3);
+            return AtomvetObjects.element(t, array, call.number);
         }
         if (action >= READ_FIELD && action <= ADD_FIELD) {
             // The same variable as for the program's own accesses; see resolve() of AtomvetObjects.
@@ -800,14 +800,8 @@ public final class AtomvetCalls {
         if (array == null || index < 0 || index >= java.lang.reflect.Array.getLength(array)) {
             return 0;
         }
-        int shift = 3;
-        if (array instanceof byte[] || array instanceof boolean[]) {
-            shift = 0;
-        } else if (array instanceof char[] || array instanceof short[]) {
-            shift = 1;
-        }
-        call.size = 1 << shift;
-        return AtomvetObjects.unsettled(t, array) + AtomvetHooks.HEADER + (index << shift);
+        call.size = AtomvetObjects.sizeOfElement(array);
+        return AtomvetObjects.element(t, array, index);
     }
 
     /** Variables for entries of maps: one for each map and hash code. */

@@ -1264,7 +1264,7 @@ public final class AtomvetHooks {
         }
     }
 
-    /** The fields of a class as the program wrote them: without the one that the agent adds (ID_FIELD of plan.rs). */
+    /** The fields of a class as the program wrote them: without the one that the agent adds (ADDED_FIELDS of hook_classes.rs). */
     public static java.lang.reflect.Field[] visible(java.lang.reflect.Field[] fields) {
         for (int i = 0; i < fields.length; i++) {
             if (fields[i].getName().equals("$atomvet")) {

@@ -349,6 +349,18 @@ final class AtomvetObjects {
         }
     }
 
+    /** The element of an array that is about to be accessed atomically, and may be accessed plainly as well. */
+    static long element(AtomvetHooks.T t, Object array, long index) {
+        return unsettled(t, array) + AtomvetHooks.HEADER + index * sizeOfElement(array);
+    }
+
+    static int sizeOfElement(Object array) {
+        if (array instanceof byte[] || array instanceof boolean[]) {
+            return 1;
+        }
+        return array instanceof char[] || array instanceof short[] ? 2 : 8;
+    }
+
     // For AtomvetCalls, whose calls are busy themselves.
 
     /** The base of an object of the JDK, or 0 if it is this thread's own. */
