@@ -165,6 +165,12 @@ pub(crate) enum Action {
     WriteKeysOf = 59,
     /// The entry is exchanged that the result has, or is, the key of, unless it is null.
     PollKey = 60,
+    /// All entries of a map are read, and its set of keys, which is a variable of its own.
+    ReadKeys = 61,
+    /// The entry is read that the result has, or is, the key of, and the set of keys.
+    PeekKey = 62,
+    /// It is not known how to tell what this does: the report says that it was called.
+    Unseen = 63,
 }
 
 use Action::*;
@@ -219,21 +225,35 @@ pub(crate) fn meaning(class: &[u8], method: &[u8], descriptor: &[u8], is_synchro
         | i64::from(is_synchronized) << 9
         | i64::from(*who == Who::ProgramWithMonitor) << 10
         | i64::from(is_brief(class, method)) << 13
-        | i64::from(is_view(class)) << 14;
+        | i64::from(is_view(class)) << 14
+        | i64::from(is_by_element(class, method)) << 15;
     Some(action as i64 | flags | way(*who) | i64::from(number_of_name(method)?) << 16)
 }
 
 /// Whether an object is a view of another one, or guarded by it: what is done to it is done to that.
 fn is_view(class: &[u8]) -> bool {
-    const VIEWS: [&str; 6] = [
+    const VIEWS: [&str; 12] = [
         "java/util/Collections$SynchronizedCollection",
         "java/util/Collections$SynchronizedList",
         "java/util/Collections$SynchronizedSet",
+        "java/util/concurrent/ConcurrentHashMap$CollectionView",
+        "java/util/concurrent/ConcurrentHashMap$EntrySetView",
         "java/util/concurrent/ConcurrentHashMap$KeySetView",
+        "java/util/concurrent/ConcurrentHashMap$ValuesView",
+        "java/util/concurrent/ConcurrentSkipListMap$EntrySet",
+        "java/util/concurrent/ConcurrentSkipListMap$KeySet",
+        "java/util/concurrent/ConcurrentSkipListMap$Values",
         "java/util/concurrent/ConcurrentSkipListSet",
         "java/util/concurrent/CopyOnWriteArrayList$COWSubList",
     ];
     VIEWS.iter().any(|view| view.as_bytes() == class)
+}
+
+/// Whether a method of what may be a view of a map with a monitor is about one element.
+fn is_by_element(class: &[u8], method: &[u8]) -> bool {
+    class.starts_with(b"java/util/Collections$")
+        && is_view(class)
+        && matches!(method, b"contains" | b"remove")
 }
 
 /// What the hooks of a watched method are given.
@@ -247,6 +267,7 @@ pub(crate) fn wanted(class: &[u8], method: &[u8], descriptor: &[u8]) -> Wanted {
         int_result: matches!(action, WriteIf | Drain),
         long_argument: matches!(action, ConvertToWrite | ConvertToRead | ConvertToOptimistic),
         exchange: method.starts_with(b"compareAndExchange"),
+        functions: matches!(action, UpdateBy | ComputeKey | InsertKey | MergeKey),
         ..Wanted::default()
     }
 }
@@ -289,6 +310,7 @@ pub(crate) fn calling(owner: &[u8], method: &[u8]) -> Option<i64> {
         "java/util/SortedMap",
         "java/util/SortedSet",
         "java/util/SequencedCollection",
+        "java/util/SequencedMap",
         "java/util/AbstractCollection",
         "java/util/AbstractList",
         "java/util/AbstractMap",
@@ -315,17 +337,26 @@ pub(crate) fn unseen(owner: &[u8], method: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Names are numbered from 1 in the order of the alphabet.
-fn number_of_name(method: &[u8]) -> Option<u16> {
+/// The names of watched methods, in the order of the alphabet.
+fn names() -> &'static [&'static str] {
     static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
-    let names = NAMES.get_or_init(|| {
+    NAMES.get_or_init(|| {
         let actions = TABLE.iter().flat_map(|(_, _, actions)| actions.iter());
         let mut names: Vec<&str> = actions.flat_map(|(_, names)| names.split(' ')).collect();
         names.sort_unstable();
         names.dedup();
         names
-    });
-    let at = names.binary_search_by(|name| name.as_bytes().cmp(method)).ok()?;
+    })
+}
+
+/// A watched method's name by its number.
+pub(crate) fn name(number: i32) -> Option<&'static str> {
+    names().get(usize::try_from(number - 1).ok()?).copied()
+}
+
+/// They are numbered from 1.
+fn number_of_name(method: &[u8]) -> Option<u16> {
+    let at = names().binary_search_by(|name| name.as_bytes().cmp(method)).ok()?;
     u16::try_from(at + 1).ok()
 }
 
@@ -358,6 +389,7 @@ mod tests {
             (KeyChanged, "KEY_CHANGED"),
             (AddField, "ADD_FIELD"),
             (PollKey, "POLL_KEY"),
+            (Unseen, "UNSEEN"),
         ] {
             assert_eq!(number(name), Some(action as u8), "{name}");
         }

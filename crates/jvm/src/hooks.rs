@@ -22,6 +22,7 @@
 //! | when it throws | `throwCall(int)` |
 //! | when `clone` has returned a copy | `cloned(Object, Object)`, with the original first |
 //! | before a method is called, wherever it may be | `calling(int)` |
+//! | before and after a function of `java.util.function` is called, if that is asked for | `applying()`, `applied()`, without a site |
 //! | when a method begins that gets an array of fields | `Field[] visible(Field[])`, without a site |
 //!
 //! The object of a static synchronized method is null in class files before version 49, which cannot say it.
@@ -87,6 +88,8 @@ pub(crate) const ENTER_CALL_NUMBER: Hook = hook("enterCall", "(Ljava/lang/Object
 pub(crate) const ENTER_CALL_LONG: Hook = hook("enterCall", "(Ljava/lang/Object;JI)V");
 pub(crate) const EXIT_CALL_INT: Hook = hook("exitCall", "(II)V");
 pub(crate) const CALLING: Hook = hook("calling", "(I)V");
+pub(crate) const APPLYING: Hook = hook("applying", "()V");
+pub(crate) const APPLIED: Hook = hook("applied", "()V");
 pub(crate) const THROW_CALL: Hook = hook("throwCall", "(I)V");
 pub(crate) const CLONED: Hook = hook("cloned", "(Ljava/lang/Object;Ljava/lang/Object;)V");
 

@@ -440,6 +440,9 @@ impl BodyWriter<'_, '_> {
                     if self.wanted.calls {
                         self.calling(instruction)?;
                     }
+                    if opcode == INVOKEINTERFACE && self.wanted.functions {
+                        self.function(instruction)?;
+                    }
                     let is_super = constructor.is_some_and(|found| found.is_super_call(instruction));
                     if opcode == INVOKESPECIAL && is_super {
                         self.insertions.after(instruction, &entry);
@@ -608,6 +611,16 @@ impl BodyWriter<'_, '_> {
         let Some(site) = self.site(self.code.pc(instruction), What::Calling(method)) else { return Ok(()) };
         self.emitter.call(hooks::CALLING, 0, site)?;
         self.insertions.before(instruction, &self.emitter.take());
+        Ok(())
+    }
+
+    fn function(&mut self, instruction: usize) -> Result<(), Error> {
+        if called(self.code, instruction, self.emitter.pool)?.owner.starts_with(b"java/util/function/") {
+            self.emitter.invoke(hooks::APPLYING)?;
+            self.insertions.before(instruction, &self.emitter.take());
+            self.emitter.invoke(hooks::APPLIED)?;
+            self.insertions.after(instruction, &self.emitter.take());
+        }
         Ok(())
     }
 

@@ -88,6 +88,8 @@ pub struct Wanted {
     pub exchange: bool,
     /// Before it calls other methods.
     pub calls: bool,
+    /// Before and after it calls a function of `java.util.function`.
+    pub functions: bool,
     /// Of a static method whose second argument is an array of `java.lang.reflect.Field`: when it begins, a hook
     /// replaces that array. Nothing else is wanted then.
     pub fields: bool,
@@ -107,6 +109,7 @@ impl Wanted {
         long_argument: false,
         exchange: false,
         calls: true,
+        functions: false,
         fields: false,
     };
 }

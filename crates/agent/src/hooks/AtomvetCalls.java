@@ -9,7 +9,8 @@ import jdk.internal.vm.annotation.DontInline;
  * of its name.
  *
  * What a thread gives to others is recorded when the call begins, what it gets when it returns, so that the order of
- * records never says more than the order of what happened. A variable's stripe is held in between, as for fields.
+ * records never says more than the order of what happened. A variable's stripe is held in between, as for fields; for entries of a map
+ * that of the map, whose set of keys is a variable, too. A function of the program's runs without it: see applying().
  *
  * Collections that are guarded by a monitor are different: a stripe must not be held by who waits for the monitor. There
  * the access is recorded inside the monitor: at the start of a synchronized method, or else where the first one is called
@@ -27,6 +28,7 @@ public final class AtomvetCalls {
     private static final int BY_OFFSET = 1 << 12;
     private static final int BRIEF = 1 << 13;
     private static final int VIEW = 1 << 14;
+    private static final int BY_ELEMENT = 1 << 15;
     private static final int NAME_SHIFT = 16;
 
     // Actions: the same numbers as in juc.rs.
@@ -91,6 +93,9 @@ public final class AtomvetCalls {
     private static final int UPDATE_KEYS = 58;
     private static final int WRITE_KEYS_OF = 59;
     private static final int POLL_KEY = 60;
+    private static final int READ_KEYS = 61;
+    private static final int PEEK_KEY = 62;
+    private static final int UNSEEN = 63;
 
     // Records: see record() in juc.rs.
     private static final int NEITHER = -1;
@@ -120,12 +125,12 @@ public final class AtomvetCalls {
     static final class Call {
         final Call outer;
         final Object object;
-        final Object argument;
+        Object argument;
         final long number;
         final int site;
         /** Where the program made it, or else the site itself. */
         final int place;
-        final int action;
+        int action;
         /** How the variable is told: BY_HANDLE, BY_OFFSET, or by the action alone. */
         final int how;
         /** Calls of the same method inside of this one that do not count. */
@@ -136,7 +141,9 @@ public final class AtomvetCalls {
         boolean pending;
         /** It is recorded as far as it need be, as a write: see access_again() of atomics.rs. */
         boolean again;
-        /** The map got or lost a key inside of this call. */
+        /** The map that the call is about, its own variable, which stands for its set of keys, and whether it got or lost a key. */
+        Object owner;
+        long map;
         boolean changed;
         /** Of a collection with a monitor: the call has it, and how many keys the map had then. */
         boolean inside;
@@ -160,7 +167,17 @@ public final class AtomvetCalls {
 
         /** Whether only the end of the call tells what it did. */
         boolean isConditional() {
-            return action == WRITE_IF || action >= UPDATE_KEY_IF && action <= MERGE_KEY;
+            return action == WRITE_IF || action >= WRITE_KEY && action <= MERGE_KEY;
+        }
+
+        /** Whether a function of the program's tells what is written, and the variable is held but for that. */
+        boolean isByFunction() {
+            return pending && !inside && (action == UPDATE_BY || action >= COMPUTE_KEY && action <= MERGE_KEY);
+        }
+
+        /** What is held until the call is over. */
+        long held() {
+            return map != 0 ? map : address;
         }
     }
 
@@ -196,7 +213,7 @@ public final class AtomvetCalls {
         int differs = place == 0 ? -1 : (int) AtomvetHooks.site(place) ^ word;
         boolean fits = differs >>> NAME_SHIFT == 0 && (differs & (BY_HANDLE | BY_OFFSET)) == 0;
         Call call = t.call;
-        boolean isPart = call != null && call.action == SEVERAL && call.object == object;
+        boolean isPart = call != null && call.action == SEVERAL && isPart(call, object, word);
         if (!fits && !isPart && (word & OF_PROGRAM) != 0 || t.busy) {
             if (call != null) {
                 if (call.site == site) {
@@ -209,7 +226,7 @@ public final class AtomvetCalls {
                         call.inner = site;
                     }
                 }
-                if ((word & ACTION) == KEY_CHANGED && call.object == object) {
+                if ((word & ACTION) == KEY_CHANGED && call.owner == object) {
                     call.changed = true;
                 }
             }
@@ -225,6 +242,7 @@ public final class AtomvetCalls {
         t.call = call;
         t.busy = true;
         try {
+            call.owner = call.view ? viewed(object) : object;
             if (call.action >= FIRST_ACCESS) {
                 begin(t, call, word);
             } else {
@@ -233,6 +251,11 @@ public final class AtomvetCalls {
         } finally {
             t.busy = false;
         }
+    }
+
+    /** Whether a method of this object is one that another call is made of: of the same collection, or of a view of it. */
+    private static boolean isPart(Call call, Object object, int word) {
+        return call.object == object || call.owner == object || (word & VIEW) != 0 && viewed(object) == call.owner;
     }
 
     public static void exitCall(int site) {
@@ -308,12 +331,12 @@ public final class AtomvetCalls {
         try {
             if (call.action >= FIRST_ACCESS) {
                 if (call.pending) {
-                    if (call.inside && !call.changed && call.object instanceof java.util.Hashtable) {
-                        call.changed = call.keys != keys(call.object);
+                    if (call.inside && !call.changed && call.owner instanceof java.util.Hashtable) {
+                        call.changed = call.keys != keys(call.owner);
                     }
                     access(t, call, way);
-                } else if (call.action == POLL_KEY && result != null) {
-                    poll(t, call, result);
+                } else if (call.action == POLL_KEY || call.action == PEEK_KEY) {
+                    found(t, call, result);
                 }
                 AtomvetHooks.finish(t);
             } else if (way != THROWS) {
@@ -337,9 +360,9 @@ public final class AtomvetCalls {
                 if (call.isConditional()) {
                     // Whoever gets the monitor next waits for the stripe until this call has told what it did.
                     AtomvetHooks.tellBlocks(t);
-                    AtomvetHooks.holds(t, begin(NEITHER, call.address, call.size, call.place));
+                    AtomvetHooks.holds(t, begin(NEITHER, call.held(), call.size, call.place));
                     call.inside = true;
-                    call.keys = keys(call.object);
+                    call.keys = keys(call.owner);
                 } else {
                     access(t, call, YES);
                 }
@@ -358,7 +381,7 @@ public final class AtomvetCalls {
         if (call != null && call.pending && call.inside) {
             t.busy = true;
             try {
-                call.changed = call.keys < 0 || call.keys != keys(call.object);
+                call.changed = call.keys < 0 || call.keys != keys(call.owner);
             } finally {
                 t.busy = false;
             }
@@ -373,6 +396,37 @@ public final class AtomvetCalls {
         Object inner = reference(map, "m");
         boolean isKnown = inner instanceof java.util.Map && inner.getClass().getClassLoader() == null;
         return isKnown ? ((java.util.Map<?, ?>) inner).size() : -1;
+    }
+
+    // Functions of the program's, by which a call changes a variable. They may do anything, and wait for anybody: nothing is held meanwhile.
+
+    public static void applying() {
+        AtomvetHooks.T t = AtomvetHooks.t();
+        if (t != null && !t.busy && t.call != null && t.call.isByFunction()) {
+            AtomvetHooks.finish(t);
+        }
+    }
+
+    /** The variable is held again up to when it is changed. */
+    public static void applied() {
+        AtomvetHooks.T t = AtomvetHooks.t();
+        if (t == null || t.busy || t.call == null || !t.call.isByFunction()) {
+            return;
+        }
+        Call call = t.call;
+        t.busy = true;
+        try {
+            AtomvetHooks.finish(t);
+            AtomvetHooks.tellBlocks(t);
+            long held = holdBriefly(call.held());
+            AtomvetHooks.holds(t, held);
+            if (held == 0) {
+                // Somebody has it who waits for a lock inside of the map that this thread has, and comes after it.
+                access(t, call, YES);
+            }
+        } finally {
+            t.busy = false;
+        }
     }
 
     // What is given to others, before anything happens.
@@ -570,7 +624,16 @@ public final class AtomvetCalls {
     // Variables.
 
     private static void begin(AtomvetHooks.T t, Call call, int word) {
-        if (call.action == SEVERAL || call.action == POLL_KEY) {
+        if (call.action == SEVERAL) {
+            return;
+        }
+        if ((word & BY_ELEMENT) != 0 && call.owner instanceof java.util.Map) {
+            tellElement(call);
+        }
+        boolean isByKey = call.action >= READ_KEY && call.action <= MERGE_KEY;
+        if (call.action == UNSEEN || call.view && !isByKey && isPartOfMap(call.object)) {
+            call.action = UNSEEN;
+            unseen(call.object.getClass(), word >>> NAME_SHIFT);
             return;
         }
         long address = variable(t, call);
@@ -578,12 +641,18 @@ public final class AtomvetCalls {
             return;
         }
         call.address = address;
+        if (call.action == POLL_KEY || call.action == PEEK_KEY) {
+            // Which key it is will be known when it returns.
+            AtomvetHooks.tellBlocks(t);
+            AtomvetHooks.holds(t, begin(NEITHER, address, call.size, call.place));
+            return;
+        }
         call.pending = true;
         if ((word & MONITORED) != 0) {
             if ((word & SYNCHRONIZED) != 0 && call.isConditional()) {
                 // It ends before the monitor is left.
                 call.inside = true;
-                call.keys = keys(call.object);
+                call.keys = keys(call.owner);
             } else if ((word & SYNCHRONIZED) != 0) {
                 access(t, call, YES);
             }
@@ -591,12 +660,32 @@ public final class AtomvetCalls {
             // Nothing that it returns makes a difference.
             call.pending = false;
             AtomvetHooks.read(t, address, call.size, call.place);
-        } else if (call.action != UPDATE_BY && (call.action < COMPUTE_KEY || call.action > MERGE_KEY)) {
+        } else {
             AtomvetHooks.tellBlocks(t);
-            AtomvetHooks.holds(t, begin(again(call, word), address, call.size, call.place));
+            AtomvetHooks.holds(t, begin(again(call, word), call.held(), call.size, call.place));
             // If nothing is held there is nothing left to record, unless it is no write after all.
             call.again = AtomvetHooks.isUnderWayAlone(t);
             call.pending = !call.again || call.action == UPDATE_IF || call.action == UPDATE_ELEMENT_IF;
+            if (call.action == READ_KEYS || call.action == UPDATE_KEYS) {
+                // Up to its end, functions of the program's may run, and nothing is held.
+                access(t, call, YES);
+            }
+        }
+    }
+
+    /** A call on a view of a map with a monitor is about the key, the entry or the value that is its argument. */
+    private static void tellElement(Call call) {
+        Object view = reference(call.object, "c");
+        String name = view == null ? "" : view.getClass().getName();
+        if (name.endsWith("EntrySet")) {
+            boolean isEntry = call.argument instanceof java.util.Map.Entry;
+            call.argument = isEntry ? ((java.util.Map.Entry<?, ?>) call.argument).getKey() : null;
+        }
+        boolean reads = call.action == READ;
+        if (name.endsWith("EntrySet") || name.endsWith("KeySet")) {
+            call.action = reads ? READ_KEY : UPDATE_KEY_IF;
+        } else {
+            call.action = reads ? READ_KEYS : UNSEEN;
         }
     }
 
@@ -605,7 +694,7 @@ public final class AtomvetCalls {
      * would end the access before it is made.
      */
     private static int again(Call call, int word) {
-        if ((word & BRIEF) == 0 || call.how != 0 || call.action > ADD_ELEMENT) {
+        if ((word & BRIEF) == 0 || call.how != 0 || call.action > ADD_ELEMENT || call.action == UPDATE_BY) {
             return NEITHER;
         }
         return call.action == WRITE || call.action == WRITE_ELEMENT ? R_WRITE : R_UPDATE;
@@ -613,7 +702,7 @@ public final class AtomvetCalls {
 
     private static void access(AtomvetHooks.T t, Call call, int way) {
         call.pending = false;
-        if (call.action == UPDATE_KEYS || call.action == WRITE_KEYS_OF) {
+        if (call.action == UPDATE_KEYS || call.action == WRITE_KEYS_OF || call.action == READ_KEYS) {
             accessKeys(t, call);
             return;
         }
@@ -671,41 +760,70 @@ public final class AtomvetCalls {
         }
         AtomvetHooks.tellBlocks(t);
         access(what, call.address, call.size, call.place);
+        if (call.map != 0 && call.changed) {
+            access(R_ADD, call.map, 8, call.place);
+        }
     }
 
-    /** All entries of a map whose monitor is held, or those that another map has. */
+    /** All entries of a map whose monitor or stripe is held, or those that another map has; and its set of keys, if it changes or is read. */
     private static void accessKeys(AtomvetHooks.T t, Call call) {
-        Object map = call.action == WRITE_KEYS_OF ? call.argument : call.object;
-        Object inner = map.getClass() == call.object.getClass() ? reference(map, "m") : null;
-        map = inner == null ? map : inner;
-        if (!(map instanceof java.util.Map) || map.getClass().getClassLoader() != null) {
-            // Only the program could tell.
+        Object own = inner(call.owner);
+        Object map = call.action == WRITE_KEYS_OF ? inner(call.argument) : own;
+        AtomvetHooks.tellBlocks(t);
+        if (call.action == READ_KEYS) {
+            access(R_READ, call.address, 8, call.place);
+        }
+        if (!isOfJdk(map) || call.action == READ_KEYS && isSetOfKeys(call.object)) {
+            // Only the program could tell, or that is all.
             return;
         }
-        AtomvetHooks.tellBlocks(t);
+        int what = call.action == READ_KEYS ? R_READ : call.action == WRITE_KEYS_OF ? R_WRITE : R_UPDATE;
+        // That of values leaves the keys as they are.
+        boolean changes = call.action == UPDATE_KEYS && call.argument == null;
         for (Object key : ((java.util.Map<?, ?>) map).keySet()) {
-            long address = key == null ? 0 : Keys.of(call.object, call.address, key);
+            long address = key == null ? 0 : Keys.of(call.owner, call.address, key);
             if (address != 0) {
-                access(call.action == WRITE_KEYS_OF ? R_WRITE : R_UPDATE, address, call.size, call.place);
+                access(what, address, call.size, call.place);
             }
+            changes |= what == R_WRITE && isOfJdk(own) && !((java.util.Map<?, ?>) own).containsKey(key);
+        }
+        if (changes) {
+            access(what == R_WRITE ? R_ADD : R_WRITE, call.address, 8, call.place);
         }
     }
 
-    /** The first or last entry of a map was taken out. */
-    private static void poll(AtomvetHooks.T t, Call call, Object result) {
-        Object map = call.view ? viewed(call.object) : call.object;
+    /** The map that a synchronized one guards. */
+    private static Object inner(Object map) {
+        Object inner = map instanceof java.util.concurrent.ConcurrentMap ? null : reference(map, "m");
+        return inner == null ? map : inner;
+    }
+
+    private static boolean isOfJdk(Object map) {
+        return map instanceof java.util.Map && map.getClass().getClassLoader() == null;
+    }
+
+    private static boolean isSetOfKeys(Object view) {
+        return view instanceof java.util.concurrent.ConcurrentHashMap.KeySetView || view instanceof java.util.NavigableSet;
+    }
+
+    /** The first or last entry of a map, or one beside a key, was looked for: that depends on its set of keys. Or it was taken out. */
+    private static void found(AtomvetHooks.T t, Call call, Object result) {
+        boolean polls = call.action == POLL_KEY && result != null;
         Object key = result instanceof java.util.Map.Entry ? ((java.util.Map.Entry<?, ?>) result).getKey() : result;
-        long address = Keys.of(map, AtomvetObjects.shared(t, map), key);
+        long address = key == null || call.address == 0 ? 0 : Keys.of(call.owner, call.address, key);
+        AtomvetHooks.tellBlocks(t);
+        if (call.address != 0) {
+            access(polls ? R_ADD : R_READ, call.address, 8, call.place);
+        }
         if (address != 0) {
-            AtomvetHooks.tellBlocks(t);
-            access(R_UPDATE, address, call.size, call.place);
+            access(polls ? R_UPDATE : R_READ, address, call.size, call.place);
         }
     }
 
     /** The variable that a call is about; 0 if it is this thread's own. */
     @DontInline
     private static long variable(AtomvetHooks.T t, Call call) {
-        Object object = call.view ? viewed(call.object) : call.object;
+        Object object = call.owner;
         if (object == null) {
             return 0;
         }
@@ -742,22 +860,31 @@ public final class AtomvetCalls {
         if (action < READ_KEY || action > ADD_FIELD) {
             return base;
         }
+        call.map = base;
         return call.argument == null ? 0 : Keys.of(object, base, call.argument);
     }
 
     /** The collection that another one is a view of, or whose monitor guards it. */
     private static Object viewed(Object view) {
-        Object object = reference(view, "mutex");
-        if (object == null) {
-            object = reference(view, "map");
+        Object object = view;
+        // A view of a part of a view of a map.
+        for (int steps = 0; steps < 4 && object != null; steps++) {
+            Object next = reference(object, "mutex");
+            next = next == null ? reference(object, "map") : next;
+            next = next == null ? reference(object, "m") : next;
+            next = next == null ? reference(object, "this$0") : next;
+            if (next == null || next == object) {
+                return object;
+            }
+            object = next;
         }
-        if (object == null) {
-            object = reference(view, "m");
-        }
-        if (object == null) {
-            object = reference(view, "this$0");
-        }
-        return object == null ? view : object;
+        return object;
+    }
+
+    /** Whether a set or view has not all keys of a map. */
+    private static boolean isPartOfMap(Object view) {
+        Object map = reference(view, "m");
+        return map != null && map.getClass().getName().endsWith("$SubMap");
     }
 
     /** What a handle is for: a field of the argument, a static field, or an element of the argument. */
@@ -956,5 +1083,7 @@ public final class AtomvetCalls {
     private static native long begin(int what, long address, int size, int site);
     private static native void wasRead(long address);
     private static native void access(int what, long address, int size, int site);
+    private static native long holdBriefly(long address);
+    private static native void unseen(Class<?> type, int name);
     private static native int describeKey(Class<?> map, String key);
 }

@@ -1,9 +1,12 @@
 //! The native methods of `AtomvetCalls`: what calls of the JDK's methods record.
 
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
 use crate::jni::{self, Env, Object};
 use crate::ring::Kind;
 use crate::shadow::Access;
-use crate::{names, natives, stream, thread, under_way, vm};
+use crate::{juc, names, natives, stream, thread, under_way, vm};
 
 /// What `AtomvetCalls` can record, by its numbers.
 const KINDS: [Kind; 14] = [
@@ -56,6 +59,24 @@ extern "system" fn begin(_: Env, _: Object, what: i32, address: i64, size: i32, 
         under_way::stop_repeating(thread, Access::Write, address as usize);
     }
     held
+}
+
+/// Holds a variable again after a function of the program's has run; 0 if it cannot be had soon.
+#[unsafe(export_name = "Java_java_lang_AtomvetCalls_holdBriefly")]
+extern "system" fn hold_briefly(_: Env, _: Object, address: i64) -> i64 {
+    under_way::hold_briefly(address)
+}
+
+/// A method of this class was called that is not seen. It is said once.
+#[unsafe(export_name = "Java_java_lang_AtomvetCalls_unseen")]
+extern "system" fn unseen(_: Env, _: Object, class: Object, name: i32) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let (class, _) = names::type_name(&jni::class_signature(vm::ti(), class));
+    let Some(method) = juc::name(name) else { return };
+    let call = format!("{class}.{method}");
+    if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(call.clone()) {
+        names::write(&format!("x {call}: what its calls do is not seen\n"));
+    }
 }
 
 /// What was begun as a write was none.

@@ -16,6 +16,12 @@ macro_rules! juc {
 const QUEUE: &[(Action, &str)] = &[
     (Put, "put offer add transfer tryTransfer offerLast addLast putLast offerFirst addFirst putFirst push"),
     (Take, "take poll remove takeFirst takeLast pollFirst pollLast removeFirst removeLast pop"),
+    // What looks at elements and leaves them there, or takes several at a time.
+    (
+        Unseen,
+        "addAll clear contains containsAll descendingIterator drainTo element forEach getFirst getLast isEmpty iterator peek peekFirst \
+         peekLast remainingCapacity removeAll removeFirstOccurrence removeIf removeLastOccurrence retainAll size spliterator toArray toString",
+    ),
 ];
 const MAP: &[(Action, &str)] = &[
     (ReadKey, "get containsKey getOrDefault"),
@@ -41,6 +47,17 @@ const CONCURRENT_HASH_MAP: &[(Action, &str)] = &[
     // What those call.
     (WriteKey, "putVal"),
     (UpdateKeyIf, "replaceNode"),
+    (
+        Read,
+        "size isEmpty mappingCount keys forEachKey searchKeys reduceKeys reduceKeysToDouble reduceKeysToInt reduceKeysToLong",
+    ),
+    (
+        ReadKeys,
+        "contains containsValue elements equals hashCode toString forEach forEachEntry forEachValue search searchEntries searchValues reduce \
+         reduceToDouble reduceToInt reduceToLong reduceEntries reduceEntriesToDouble reduceEntriesToInt reduceEntriesToLong reduceValues \
+         reduceValuesToDouble reduceValuesToInt reduceValuesToLong",
+    ),
+    (UpdateKeys, "clear"),
 ];
 const SKIP_LIST_MAP: &[(Action, &str)] = &[
     MAP[0],
@@ -52,7 +69,21 @@ const SKIP_LIST_MAP: &[(Action, &str)] = &[
     MAP[6],
     MAP[7],
     (PollKey, "pollFirstEntry pollLastEntry"),
+    (Read, "size isEmpty"),
+    (ReadKeys, "containsValue equals forEach"),
+    (
+        PeekKey,
+        "firstEntry firstKey lastEntry lastKey ceilingEntry ceilingKey floorEntry floorKey higherEntry higherKey lowerEntry lowerKey",
+    ),
+    (UpdateKeys, "clear"),
+    (Unseen, "replaceAll"),
 ];
+/// A part of such a map. What is about one key its methods leave to the map, by methods of the same name.
+const PART_OF_SKIP_LIST_MAP: &[(Action, &str)] = &[(
+    Unseen,
+    "size isEmpty clear containsValue firstEntry firstKey lastEntry lastKey ceilingEntry ceilingKey floorEntry floorKey higherEntry \
+     higherKey lowerEntry lowerKey pollFirstEntry pollLastEntry",
+)];
 const SYNCHRONIZED_MAP: &[(Action, &str)] = &[
     MAP[0],
     MAP[1],
@@ -63,10 +94,27 @@ const SYNCHRONIZED_MAP: &[(Action, &str)] = &[
     MAP[6],
     (UpdateKeys, "clear replaceAll"),
     (WriteKeysOf, "putAll"),
+    (Read, "size isEmpty keys"),
+    (ReadKeys, "contains containsValue elements equals hashCode toString forEach"),
 ];
 /// Sets that are maps inside.
-const KEYS: &[(Action, &str)] =
-    &[(ReadKey, "contains"), (UpdateKeyIf, "add remove"), (PollKey, "pollFirst pollLast")];
+const KEYS: &[(Action, &str)] = &[
+    (ReadKey, "contains"),
+    (UpdateKeyIf, "add remove"),
+    (PollKey, "pollFirst pollLast"),
+    (PeekKey, "first last ceiling floor higher lower"),
+    (Read, "size isEmpty iterator descendingIterator spliterator forEach hashCode equals toArray"),
+    (UpdateKeys, "clear"),
+    (Several, "addAll removeAll"),
+];
+/// Views of concurrent maps. Iterators read the set of keys when they are made.
+const VIEW: &[(Action, &str)] = &[
+    (Read, "size isEmpty iterator spliterator"),
+    (ReadKeys, "toArray toString forEach hashCode equals"),
+    (UpdateKeys, "clear"),
+    (Several, "contains containsAll remove removeAll removeIf retainAll"),
+];
+const VALUES: &[(Action, &str)] = &[VIEW[0], VIEW[1], VIEW[2], (ReadKeys, "contains"), VIEW[3]];
 const COMPARE_AND_SET: &str = "compareAndSet weakCompareAndSet weakCompareAndSetPlain weakCompareAndSetVolatile weakCompareAndSetAcquire \
      weakCompareAndSetRelease compareAndExchange compareAndExchangeAcquire compareAndExchangeRelease";
 const NUMBER: &[(Action, &str)] = &[
@@ -133,12 +181,13 @@ const ADDER: &[(Action, &str)] = &[
     (Update, "sumThenReset getThenReset"),
     (Write, "reset"),
 ];
-/// What returns a truth value or a number says whether it has changed anything.
+/// What returns a truth value or a number says whether it has changed anything. Iterators read all when they are made.
 const COLLECTION: &[(Action, &str)] = &[
     (
         Read,
         "size isEmpty contains containsAll toArray get getFirst getLast indexOf lastIndexOf hashCode equals toString elementAt firstElement \
-         lastElement peek empty search copyInto capacity forEach",
+         lastElement peek empty search copyInto capacity forEach clone \
+         iterator listIterator spliterator elements stream parallelStream",
     ),
     (
         Write,
@@ -147,9 +196,6 @@ const COLLECTION: &[(Action, &str)] = &[
          addAllAbsent bulkRemove",
     ),
 ];
-/// The same, whose iterators go through what there is when they are made.
-const COPY_ON_WRITE: &[(Action, &str)] =
-    &[COLLECTION[0], COLLECTION[1], (Read, "iterator listIterator spliterator")];
 const FIRE: &[(Action, &str)] = &[(Fire, "tryFire")];
 
 const TEXT: &[(Action, &str)] = &[
@@ -213,11 +259,15 @@ pub(super) const TABLE: &[Row] = &[
     (juc!("ArrayBlockingQueue"), Who::Program, QUEUE), (juc!("PriorityBlockingQueue"), Who::Program, QUEUE),
     (juc!("SynchronousQueue"), Who::Program, QUEUE), (juc!("LinkedTransferQueue"), Who::Program, QUEUE),
     (juc!("DelayQueue"), Who::Program, QUEUE), (juc!("ConcurrentLinkedQueue"), Who::Program, QUEUE),
-    (juc!("ConcurrentLinkedDeque"), Who::Program, QUEUE), ("java/util/AbstractQueue", Who::Program, &[QUEUE[0], QUEUE[1], (Several, "addAll clear")]),
+    (juc!("ConcurrentLinkedDeque"), Who::Program, QUEUE), ("java/util/AbstractQueue", Who::Program, &[QUEUE[0], QUEUE[1], (Several, "addAll clear"), (Several, "element")]),
     (juc!("ConcurrentHashMap"), Who::Program, CONCURRENT_HASH_MAP), (juc!("ConcurrentSkipListMap"), Who::Program, SKIP_LIST_MAP),
     (juc!("ConcurrentHashMap$KeySetView"), Who::Program, KEYS), (juc!("ConcurrentSkipListSet"), Who::Program, KEYS),
-    (juc!("CopyOnWriteArrayList"), Who::Program, COPY_ON_WRITE), (juc!("CopyOnWriteArraySet"), Who::Program, COPY_ON_WRITE),
-    (juc!("CopyOnWriteArrayList$COWSubList"), Who::Program, COPY_ON_WRITE),
+    (juc!("ConcurrentHashMap$CollectionView"), Who::Program, VIEW), (juc!("ConcurrentHashMap$EntrySetView"), Who::Program, VIEW),
+    (juc!("ConcurrentHashMap$ValuesView"), Who::Program, VALUES), (juc!("ConcurrentSkipListMap$KeySet"), Who::Program, KEYS),
+    (juc!("ConcurrentSkipListMap$EntrySet"), Who::Program, VIEW), (juc!("ConcurrentSkipListMap$Values"), Who::Program, VALUES),
+    (juc!("ConcurrentSkipListMap$SubMap"), Who::Program, PART_OF_SKIP_LIST_MAP),
+    (juc!("CopyOnWriteArrayList"), Who::Program, COLLECTION), (juc!("CopyOnWriteArraySet"), Who::Program, COLLECTION),
+    (juc!("CopyOnWriteArrayList$COWSubList"), Who::Program, COLLECTION),
     (juc!("atomic/AtomicInteger"), Who::Program, NUMBER), (juc!("atomic/AtomicLong"), Who::Program, NUMBER),
     (juc!("atomic/AtomicBoolean"), Who::Program, NUMBER), (juc!("atomic/AtomicReference"), Who::Program, NUMBER),
     (juc!("atomic/AtomicIntegerArray"), Who::Program, NUMBERS), (juc!("atomic/AtomicLongArray"), Who::Program, NUMBERS),
@@ -241,7 +291,11 @@ pub(super) const TABLE: &[Row] = &[
     ("java/lang/StringBuffer", Who::ProgramWithMonitor, TEXT),
     // What these classes inherit.
     ("java/lang/CharSequence", Who::Program, &[(Several, "isEmpty")]), ("java/lang/Number", Who::Program, &[(Several, "byteValue shortValue")]),
-    ("java/util/AbstractMap", Who::Program, &[(Several, "putAll")]),
+    ("java/util/AbstractMap", Who::Program, &[(Several, "putAll hashCode toString")]),
+    ("java/util/AbstractSet", Who::Program, &[(Several, "hashCode equals removeAll")]),
     ("java/util/List", Who::Program, &[(Several, "addFirst addLast removeFirst removeLast getFirst getLast")]),
+    ("java/util/AbstractCollection", Who::Program, &[(Several, "addAll contains containsAll isEmpty removeAll retainAll toArray toString")]),
+    ("java/util/Collection", Who::Program, &[(Several, "removeIf stream parallelStream")]),
+    ("java/lang/Iterable", Who::Program, &[(Several, "forEach")]),
     ("java/util/NavigableSet", Who::Program, &[(Several, "removeFirst removeLast")]),
 ];

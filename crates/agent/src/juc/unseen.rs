@@ -79,65 +79,43 @@ const UNSEEN: &[(&str, &str)] = &[
         "cancel compareAndSetForkJoinTaskTag fork getException getForkJoinTaskTag getRawResult isCancelled \
          isCompletedAbnormally isCompletedNormally isDone reinitialize setForkJoinTaskTag state tryUnfork",
     ),
-    // Queues hand over elements: whoever gets one without taking it, or several at a time, is not ordered
-    // (docs/jvm.md); the rest asks, or throws elements away.
-    ("java/util/AbstractQueue", OF_QUEUES),
-    ("java/util/concurrent/ArrayBlockingQueue", OF_QUEUES),
-    ("java/util/concurrent/LinkedBlockingQueue", OF_QUEUES),
-    ("java/util/concurrent/LinkedBlockingDeque", OF_QUEUES),
-    ("java/util/concurrent/LinkedTransferQueue", OF_QUEUES),
-    ("java/util/concurrent/PriorityBlockingQueue", OF_QUEUES),
-    ("java/util/concurrent/DelayQueue", OF_QUEUES),
-    ("java/util/concurrent/SynchronousQueue", OF_QUEUES),
-    ("java/util/concurrent/ConcurrentLinkedQueue", OF_QUEUES),
-    ("java/util/concurrent/ConcurrentLinkedDeque", OF_QUEUES),
-    // Maps and sets of keys as a whole, and views of them (docs/jvm.md).
+    // What only throws; and what a part of a map leaves to the map, by a method of the same name.
+    ("java/util/concurrent/ConcurrentHashMap$CollectionView", "add remove"),
+    ("java/util/concurrent/ConcurrentHashMap$EntrySetView", "add"),
+    ("java/util/concurrent/ConcurrentHashMap$ValuesView", "add"),
+    ("java/util/concurrent/ConcurrentSkipListMap$EntrySet", "add"),
+    ("java/util/concurrent/ConcurrentSkipListMap$KeySet", "add"),
+    ("java/util/concurrent/ConcurrentSkipListMap$Values", "add remove"),
+    (
+        "java/util/concurrent/ConcurrentSkipListMap$SubMap",
+        "compute computeIfAbsent computeIfPresent containsKey get getOrDefault merge put putIfAbsent remove replace",
+    ),
+    // They make views, whose methods are watched, or copies; or they ask about what never changes.
     (
         "java/util/concurrent/ConcurrentHashMap",
-        "addAll clear contains containsAll containsValue elements entrySet equals forEach forEachEntry \
-         forEachKey forEachValue getMap getMappedValue hashCode isEmpty iterator keySet keys mappingCount \
-         parallelStream reduce reduceEntries reduceEntriesToDouble reduceEntriesToInt reduceEntriesToLong \
-         reduceKeys reduceKeysToDouble reduceKeysToInt reduceKeysToLong reduceToDouble reduceToInt \
-         reduceToLong reduceValues reduceValuesToDouble reduceValuesToInt reduceValuesToLong removeAll \
-         removeIf retainAll search searchEntries searchKeys searchValues size spliterator stream toArray \
-         toString values",
+        "addAll contains entrySet forEach getMap getMappedValue iterator keySet removeIf spliterator values",
     ),
     (
         "java/util/concurrent/ConcurrentSkipList",
-        "addAll addFirst addLast ceiling ceilingEntry ceilingKey clear clone comparator containsAll \
-         containsValue descendingIterator descendingKeySet descendingMap descendingSet entrySet equals first \
-         firstEntry firstKey floor floorEntry floorKey forEach getFirst getLast hashCode headMap headSet \
-         higher higherEntry higherKey isEmpty iterator keySet last lastEntry lastKey lower lowerEntry \
-         lowerKey navigableKeySet parallelStream putFirst putLast removeAll removeIf replaceAll retainAll \
-         reversed sequencedEntrySet sequencedKeySet sequencedValues size spliterator stream subMap subSet \
-         tailMap tailSet toArray toString values",
+        "addFirst addLast clone comparator descendingKeySet descendingMap descendingSet entrySet getFirst getLast headMap headSet keySet \
+         navigableKeySet putFirst putLast reversed sequencedEntrySet sequencedKeySet sequencedValues subMap subSet tailMap tailSet values",
     ),
-    (
-        "java/util/Hashtable",
-        "clone contains containsValue elements entrySet equals forEach hashCode isEmpty keySet keys size \
-         toString values",
-    ),
-    (
-        "java/util/Collections$SynchronizedMap",
-        "containsValue entrySet equals forEach hashCode isEmpty keySet size toString values",
-    ),
-    // Iterators, streams and views of collections, which may be used without the monitor (docs/jvm.md); and
-    // what leaves the elements as they are.
-    (
-        "java/util/Collections$Synchronized",
-        "iterator listIterator parallelStream reversed spliterator stream subList",
-    ),
-    (
-        "java/util/Vector",
-        "clone elements ensureCapacity iterator listIterator parallelStream reversed spliterator stream \
-         subList trimToSize",
-    ),
-    (
-        "java/util/Stack",
-        "clone elements ensureCapacity iterator listIterator parallelStream reversed spliterator stream \
-         subList trimToSize",
-    ),
-    ("java/util/concurrent/CopyOnWrite", "clone hashCode parallelStream reversed stream subList toString"),
+    ("java/util/Hashtable", "clone entrySet keySet values"),
+    ("java/util/Collections$SynchronizedMap", "entrySet keySet values"),
+    ("java/util/Collections$Synchronized", "reversed subList"),
+    ("java/util/Vector", "ensureCapacity reversed subList trimToSize"),
+    ("java/util/Stack", "ensureCapacity reversed subList trimToSize"),
+    ("java/util/concurrent/CopyOnWrite", "reversed subList"),
+    ("java/util/concurrent/LinkedBlockingDeque", "reversed"),
+    ("java/util/concurrent/ConcurrentLinkedDeque", "reversed"),
+    ("java/util/concurrent/PriorityBlockingQueue", "comparator"),
+    ("java/util/concurrent/LinkedTransferQueue", "getWaitingConsumerCount hasWaitingConsumer"),
+    // Those that have code are watched.
+    ("java/util/AbstractQueue", "iterator offer peek poll size spliterator"),
+    // Its spliterator has an iterator, made when it is used.
+    ("java/util/concurrent/DelayQueue", "spliterator"),
+    // By other methods of the map.
+    ("java/util/concurrent/ConcurrentSkipListMap$SubMap", "equals forEach replaceAll"),
     // The length never changes; the text of a whole array is none of its elements. The implementations of
     // updaters are watched. Streams of a text are as iterators; its capacity is not its content.
     ("java/util/concurrent/atomic/Atomic", "compareAndSet get lazySet length set toString weakCompareAndSet"),
@@ -151,11 +129,6 @@ const UNSEEN: &[(&str, &str)] = &[
          staticFieldBase staticFieldOffset storeFence throwException unpark",
     ),
 ];
-
-const OF_QUEUES: &str = "addAll clear comparator contains containsAll descendingIterator drainTo element forEach getFirst \
-     getLast getWaitingConsumerCount hasWaitingConsumer isEmpty iterator offer parallelStream peek \
-     peekFirst peekLast poll remainingCapacity removeAll removeFirstOccurrence removeIf \
-     removeLastOccurrence retainAll reversed size spliterator stream toArray toString";
 
 /// Prints the public methods of the classes that it is given: class, the class whose code is run, method.
 const LISTER: &str = r#"

@@ -271,3 +271,22 @@ fn threads_that_share_nothing_are_counted() {
     assert!(!outcome.stderr.contains("one thread only"), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("atomic = [\"Partitioned$Part.run\"]"), "{}", outcome.stderr);
 }
+
+/// What a function of the program's changes in a map or an atomic is on record before anybody else is said to have seen it.
+#[test]
+fn changes_by_functions_are_in_order() {
+    check(&[], &["Computes"], 0, &["Computes.rounds"]);
+}
+
+/// What is done to a queue as a whole is not seen, but that it is done is said.
+#[test]
+fn calls_that_are_not_seen_are_named() {
+    let outcome = check(&[], &["LooksAtQueues"], 0, &[]);
+    for method in ["size", "spliterator"] {
+        let call =
+            format!("java.util.concurrent.LinkedBlockingQueue.{method}: what its calls do is not seen");
+        assert!(outcome.stderr.contains(&call), "{}", outcome.stderr);
+        let unwatched = &outcome.report["traces"][0]["program"]["unwatched"];
+        assert!(unwatched.to_string().contains(&call), "{:#}", outcome.report);
+    }
+}

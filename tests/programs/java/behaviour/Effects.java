@@ -66,13 +66,58 @@ public class Effects {
             if (kind != 1) {
                 step(map(kind), m -> m.replaceAll((key, value) -> value + 1));
             }
-            if (kind > 1) {
-                step(map(kind), m -> m.clear());
+            step(map(kind), m -> m.clear());
+            step(map(kind), m -> m.size());
+            step(map(kind), m -> m.isEmpty());
+            step(map(kind), m -> m.containsValue(1));
+            step(map(kind), m -> m.equals(Map.of("a", 1, "b", 1)));
+            step(map(kind), m -> m.forEach((key, value) -> {}));
+            if (kind != 1) {
+                // That of a ConcurrentSkipListMap is inherited by all kinds of maps.
+                step(map(kind), m -> m.hashCode());
+                step(map(kind), m -> m.toString());
             }
+            views(kind);
         }
+        step(new ConcurrentHashMap<>(map(0)), m -> m.mappingCount());
+        step(new ConcurrentHashMap<>(map(0)), m -> m.contains(1));
+        step(new ConcurrentHashMap<>(map(0)), m -> m.keys());
+        step(new ConcurrentHashMap<>(map(0)), m -> m.elements());
+        step(new ConcurrentHashMap<>(map(0)), m -> m.search(1, (key, value) -> null));
+        step(new ConcurrentHashMap<>(map(0)), m -> m.reduceValues(1, Integer::sum));
+        step(new Hashtable<>(map(0)), m -> m.contains(1));
+        step(new Hashtable<>(map(0)), m -> m.keys());
+        step(new Hashtable<>(map(0)), m -> m.elements());
+        step(new ConcurrentSkipListMap<>(map(1)), m -> m.firstKey());
+        step(new ConcurrentSkipListMap<>(map(1)), m -> m.lastEntry());
+        step(new ConcurrentSkipListMap<>(map(1)), m -> m.ceilingKey("b"));
+        step(new ConcurrentSkipListMap<>(map(1)), m -> m.higherKey("z"));
+        step(new ConcurrentSkipListSet<>(set(1)), s -> s.first());
+        step(new ConcurrentSkipListSet<>(set(1)), s -> s.floor("b"));
         step(new ConcurrentSkipListMap<>(map(1)), m -> m.pollFirstEntry());
         step(new ConcurrentSkipListMap<>(map(1)), m -> m.pollLastEntry());
         step(new ConcurrentSkipListSet<>(set(1)), s -> s.pollFirst());
+    }
+
+    static void views(int kind) throws InterruptedException {
+        step(map(kind), m -> m.keySet().size());
+        step(map(kind), m -> m.keySet().isEmpty());
+        step(map(kind), m -> m.keySet().contains("a"));
+        step(map(kind), m -> m.keySet().iterator());
+        step(map(kind), m -> m.keySet().stream());
+        step(map(kind), m -> m.keySet().toArray());
+        step(map(kind), m -> m.keySet().remove("a"));
+        step(map(kind), m -> m.keySet().remove("z"));
+        step(map(kind), m -> m.keySet().clear());
+        step(map(kind), m -> m.values().size());
+        step(map(kind), m -> m.values().contains(1));
+        step(map(kind), m -> m.values().iterator());
+        step(map(kind), m -> m.values().toArray());
+        step(map(kind), m -> m.entrySet().size());
+        step(map(kind), m -> m.entrySet().contains(Map.entry("a", 1)));
+        step(map(kind), m -> m.entrySet().iterator());
+        step(map(kind), m -> m.entrySet().remove(Map.entry("a", 1)));
+        step(map(kind), m -> m.entrySet().remove(Map.entry("a", 2)));
     }
 
     static Map<String, Integer> map(int kind) {
@@ -94,6 +139,12 @@ public class Effects {
             step(set(kind), s -> s.add("z"));
             step(set(kind), s -> s.remove("a"));
             step(set(kind), s -> s.remove("z"));
+            step(set(kind), s -> s.size());
+            step(set(kind), s -> s.isEmpty());
+            step(set(kind), s -> s.iterator());
+            step(set(kind), s -> s.stream());
+            step(set(kind), s -> s.addAll(List.of("z")));
+            step(set(kind), s -> s.clear());
         }
     }
 
@@ -164,6 +215,10 @@ public class Effects {
             step(list(kind), l -> l.remove(0));
             step(list(kind), l -> l.sort(Collections.reverseOrder()));
             step(list(kind), l -> l.replaceAll(element -> element + "z"));
+            step(list(kind), l -> l.iterator());
+            step(list(kind), l -> l.listIterator());
+            step(list(kind), l -> l.spliterator());
+            step(list(kind), l -> l.stream());
         }
         List<String> withNull = Collections.synchronizedList(new ArrayList<>(Arrays.asList((String) null)));
         step(withNull, l -> l.remove(0));
@@ -172,9 +227,6 @@ public class Effects {
         step(whole, l -> l.subList(0, 1).add("z"));
         step(list(3), l -> l.subList(0, 1).add("z"));
         step(list(1), l -> l.subList(0, 1).clear());
-        step(list(1), l -> l.iterator());
-        step(list(1), l -> l.listIterator());
-        step(list(1), l -> l.spliterator());
         step(new CopyOnWriteArrayList<>(List.of("a")), l -> l.addIfAbsent("a"));
         step(new CopyOnWriteArrayList<>(List.of("a")), l -> l.addIfAbsent("z"));
         step(new CopyOnWriteArrayList<>(List.of("a")), l -> l.addAllAbsent(List.of("a")));
@@ -219,6 +271,8 @@ public class Effects {
         step(vector(), v -> v.setSize(1));
         step(vector(), v -> v.push("z"));
         step(vector(), v -> v.pop());
+        step(vector(), v -> v.elements());
+        step(vector(), v -> v.clone());
     }
 
     static AtomicInteger number() {
