@@ -43,6 +43,12 @@ impl Understanding {
         Ok(self.conventions.in_force(source.conventions()?, configuration, Config::default()))
     }
 
+    /// As options for another process.
+    pub(crate) fn arguments(self) -> Vec<String> {
+        let lenient = self.lenient.then(|| "--lenient".to_owned());
+        lenient.into_iter().chain(self.conventions.arguments()).collect()
+    }
+
     /// For the reader.
     pub(crate) fn discipline(self) -> Discipline {
         if self.lenient { Discipline::Lenient } else { Discipline::Strict }

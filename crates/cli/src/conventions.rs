@@ -67,6 +67,17 @@ pub(crate) struct InForce {
 }
 
 impl Asked {
+    /// As options for another process.
+    pub(crate) fn arguments(self) -> Vec<String> {
+        let options = [
+            (self.split_at_waits, "--split-at-waits"),
+            (self.strict_waits, "--strict-waits"),
+            (self.commuting_updates, "--commuting-updates"),
+            (self.strict_atomics, "--strict-atomics"),
+        ];
+        options.iter().filter(|(asked, _)| *asked).map(|(_, option)| (*option).to_owned()).collect()
+    }
+
     /// What is in force for a trace that says this about itself; where nobody decides, `unsaid` is.
     pub(crate) fn in_force(
         self,

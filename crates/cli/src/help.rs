@@ -6,7 +6,7 @@ use clap::Command;
 const GROUPS: &[(&str, &[&str])] = &[
     ("Start here", &["demo", "explain"]),
     ("Programs", &["run", "cc", "c++", "cargo", "java"]),
-    ("Recorded runs", &["check", "compare", "refine", "stats", "convert", "gen"]),
+    ("Recorded runs", &["check", "compare", "experiment", "refine", "stats", "convert", "gen"]),
     ("Findings", &["report", "baseline"]),
     ("About atomvet", &["list", "completions", "man", "help"]),
 ];
@@ -184,6 +184,17 @@ Every method of the application's classes should be atomic, private ones and lam
 call or lambda that a thread or an executor starts with (--blocks and a specification say otherwise). Options for atomvet stand before those for the JVM, which is that of
 JAVA_HOME or the first java in PATH, version 17 or later. The report goes to standard error. docs/jvm.md says what is
 seen and what is not.";
+
+/// Behind the options of experiment.
+pub(crate) const EXPERIMENT: &str = "\
+Examples:
+  atomvet experiment a.std b.std --algo velodrome,aerodrome --repetitions 5
+  atomvet experiment plan.toml --timeout 60 --memory 4G --format csv --format markdown -o results
+  atomvet experiment plan.toml -j 4                  several cells at once; run it again to go on after a stop
+
+Each cell is a process of its own: a timeout, too little memory or a crash is a cell of the table. A cell whose inputs have
+not changed is not measured again. The exit status is 0 if all cells were measured, whatever they say. docs/experiment.md
+says what stands in a plan and in the results.";
 
 /// Behind the options of baseline.
 pub(crate) const BASELINE: &str = "\

@@ -19,6 +19,7 @@ mod conventions;
 mod convert;
 mod demo;
 mod examine;
+mod experiment;
 mod explain;
 mod footprint;
 mod generate;
@@ -98,6 +99,9 @@ enum Command {
     /// Run all algorithms, or some, on a trace and compare what they say and cost
     #[command(after_help = help::COMPARE)]
     Compare(compare::Args),
+    /// Measure algorithms on traces and programs: tables, plots and data for papers
+    #[command(after_help = help::EXPERIMENT)]
+    Experiment(Box<experiment::Args>),
     /// Render findings that were kept as JSON: HTML, SARIF, JUnit, Graphviz, Perfetto
     #[command(after_help = help::REPORT)]
     Report(report::Args),
@@ -173,6 +177,7 @@ fn main() -> ExitCode {
         }
         Command::Check(args) => check::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Experiment(args) => experiment::run(&args, arguments.memory),
         Command::Baseline(args) => baseline::run(&args),
         Command::Refine(args) => refine::run(&args),
         Command::Report(args) => report::run(&args),

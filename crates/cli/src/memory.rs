@@ -31,6 +31,13 @@ const LEAST_DEFAULT: i64 = 256 << 20;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Size(i64);
 
+impl Size {
+    /// How many bytes.
+    pub(crate) fn bytes(self) -> i64 {
+        self.0
+    }
+}
+
 /// Sets the limit: as given, or a share of what is available.
 pub(crate) fn limit(given: Option<Size>) {
     let limit = given

@@ -116,8 +116,13 @@ impl Output {
     }
 
     /// Writes a whole text and finishes.
-    pub(crate) fn write_all_of(mut self, text: &str) -> anyhow::Result<()> {
-        let written = self.write_all(text.as_bytes());
+    pub(crate) fn write_all_of(self, text: &str) -> anyhow::Result<()> {
+        self.write_bytes(text.as_bytes())
+    }
+
+    /// Writes all bytes and finishes.
+    pub(crate) fn write_bytes(mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        let written = self.write_all(bytes);
         not_written(&self.shown, written)?;
         self.finish()
     }

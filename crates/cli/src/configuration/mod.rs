@@ -94,6 +94,16 @@ pub(crate) struct Configuration {
 }
 
 impl Given {
+    /// A specification and nothing else.
+    pub(crate) fn only(spec: Option<&Path>) -> Given {
+        Given {
+            place: Where { config: None, no_config: true },
+            spec: spec.map(Path::to_owned),
+            idiom: Vec::new(),
+            no_idiom: Vec::new(),
+        }
+    }
+
     /// Reads what there is. A baseline is read if the command heeds one.
     pub(crate) fn read(&self, since: Option<&Since>) -> anyhow::Result<Configuration> {
         let mut configuration = Configuration::default();

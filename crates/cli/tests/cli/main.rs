@@ -7,6 +7,7 @@ mod common;
 mod conventions;
 mod docs;
 mod everyday;
+mod experiment;
 mod json;
 mod predict;
 mod process;

@@ -1,7 +1,7 @@
 //! Renderings of reports: golden outputs for every shape, the same findings in every format, what is set aside; then hostile
 //! names, many findings, and a look at the page with a browser's eyes.
 
-mod browser;
+pub(crate) mod browser;
 mod hostile;
 mod many;
 

@@ -12,7 +12,7 @@ use super::many::{in_a_million_events, many};
 use super::{kept, rendered, set_aside};
 use crate::common::{Files, LOST, atomvet_with, trace};
 
-fn browser() -> PathBuf {
+pub(crate) fn browser() -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
     let mut candidates = ["chromium", "chromium-browser", "google-chrome"]
@@ -36,7 +36,7 @@ fn run(browser: &Path, files: &Files, page: &str, arguments: &[&str]) -> Vec<u8>
 }
 
 /// Opens a page, lets a script use it, and returns what that says.
-fn used(browser: &Path, page: &str, script: &str) -> Value {
+pub(crate) fn used(browser: &Path, page: &str, script: &str) -> Value {
     let page = page.replace("</body>", &format!("<script>{script}</script></body>"));
     let arguments = ["--dump-dom", "--virtual-time-budget=10000"];
     let dom = run(browser, &Files::new(&[]), &page, &arguments);
