@@ -1,6 +1,7 @@
 //! `atomvet check`: are the blocks of these traces atomic?
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use atomvet_check::{Config, Kind};
 use atomvet_report::Format;
@@ -14,12 +15,14 @@ use crate::configuration::{Configuration, Given, Since};
 use crate::conventions::{self, InForce};
 use crate::examine::{Examined, Instances, Options, Serial, Verify, Wanted, examine};
 use crate::grid::{bytes, grouped};
+use crate::inputs::Inputs;
 use crate::pipeline::{Partial, Pass};
 use crate::predicted::{self, Foreseen, Predicting};
 use crate::report::{Destination, Renderings, Voice, formats};
 use crate::spec::Spec;
 use crate::spool::{Again, Source, called};
 use crate::status::Status;
+use crate::traces::{Company, Looked};
 use crate::{algorithms, json, say, traces};
 
 /// How the events of traces are read and understood.
@@ -58,9 +61,11 @@ impl Understanding {
 /// Options of `check`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Traces, text or binary, plain or compressed; - is standard input
-    #[arg(required = true, value_name = "TRACE")]
-    traces: Vec<PathBuf>,
+    #[command(flatten)]
+    inputs: Inputs,
+    /// Check so many traces at the same time, each on one thread; 1 reads and checks a trace on two [default: one per core]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096), help_heading = "Limits")]
+    jobs: Option<u16>,
     /// Algorithms, by name and with commas between, or all, observed or predictive (see `atomvet list`) [default:
     /// regiontrack]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "What is checked")]
@@ -109,7 +114,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     if args.predict || args.schedules.is_some() {
         algorithms::add_predictive(&mut algorithms);
     }
-    let inputs: Vec<&Path> = args.traces.iter().chain(&configuration.files).map(PathBuf::as_path).collect();
+    let given = args.inputs.expand()?;
+    let files = given.iter().flatten().chain(&args.inputs.files_from).chain(&configuration.files);
+    let inputs: Vec<&Path> = files.map(PathBuf::as_path).collect();
     let renderings =
         Renderings::open(&args.format, &args.destination, &configuration, &inputs, Voice::Output)?;
     if let Some(directory) = &args.schedules {
@@ -129,16 +136,26 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         explaining: Explaining::from_option(args.explain_seconds),
         aside: Rules { known: Some(&configuration.known), idioms: &configuration.idioms },
     };
-    let mut count = Count::default();
-    let (entries, status) = traces::each(&args.traces, Again::Yes, |source| {
+    let count = Mutex::new(Count::default());
+    let (entries, status) = traces::each_at_once(&given, Again::Yes, jobs(args.jobs), |source, company| {
         let in_force = args.understanding.in_force(source, &configuration)?;
         let examined = examine(source, &Options { in_force, ..options.clone() })?;
-        count.add(&examined);
-        Ok((json::trace(&examined, spec), judge(&examined, spec)))
+        let is_short = examined.pass.partial == Some(Partial::OutOfMemory);
+        if is_short && company == Company::Others && source.is_file() {
+            return Ok(Looked::NeedsMemory);
+        }
+        count.lock().unwrap_or_else(PoisonError::into_inner).add(&examined);
+        Ok(Looked::Done(json::trace(&examined, spec), judge(&examined, spec)))
     });
+    let count = count.into_inner().unwrap_or_else(PoisonError::into_inner);
     let set_aside = count.finish(&configuration.known, &configuration.idioms);
     renderings.write(&Report { schema: model::SCHEMA.to_owned(), traces: entries, set_aside })?;
     Ok(status)
+}
+
+/// How many traces are checked at once: as asked for, or one per core.
+fn jobs(asked: Option<u16>) -> usize {
+    asked.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
 }
 
 /// What a checked trace means for the exit status, and what has to be said besides the report.

@@ -81,8 +81,12 @@ Examples:
   atomvet check --baseline atomvet.baseline --idiom hint-reads trace.atv    what counts no more
   atomvet check --format html --format sarif -o report trace.atv    report.html, report.sarif
   zcat trace.gz | atomvet check -
+  atomvet check runs/ 'nightly/**/*.atv'                 every trace in a folder, or that matches
+  find . -name '*.atv' | atomvet check -j 8 --files-from - --format json -o all.json
 
-A bad trace among several is reported and the others are still checked.
+Several traces have one report; a mistake that several have in common is one finding. A bad trace among them is reported and
+the others are still checked; the status is then 2, whatever else was found. Nothing to check (an empty folder, a pattern
+without a match) is status 2, too.
 Ctrl-C, `kill` and `timeout` report what was found so far, marked partial, within about a second.";
 
 /// Behind the options of compare.

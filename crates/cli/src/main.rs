@@ -26,6 +26,7 @@ mod generate;
 mod grid;
 mod help;
 mod idioms;
+mod inputs;
 mod interrupt;
 mod java;
 mod json;

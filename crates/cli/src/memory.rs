@@ -77,7 +77,7 @@ fn end_at_once(bytes: i64, why: &str) {
     if ENDING.swap(true, Ordering::Relaxed) {
         return;
     }
-    crate::say::error(format!(
+    crate::say::last_words(format!(
         "out of memory: {bytes} bytes more {why}; raise --memory (now {}), free memory, or choose an algorithm that keeps \
          less (`atomvet list` tells what each keeps)",
         limit_text()

@@ -10,6 +10,8 @@
 //! allocated per block. Ctrl-C ends a pass after the slice at hand, however much was read ahead;
 //! what the pass tells is then about the slices that were consumed.
 //!
+//! One thread does both where a second would not help: for a small trace, and where other traces are checked at the same time.
+//!
 //! A program that runs is waited for most of the time. As long as one thread keeps up with it, this one does both: two would wake
 //! each other up for every block, and move it from one core's cache to the other's.
 
@@ -216,7 +218,7 @@ fn run_knowing(
     };
     let mut batch = Batch::default();
     let is_over = loop {
-        if !reader.input.keeps_up() {
+        if reader.source.wants_reader() && !reader.input.keeps_up() {
             break false;
         }
         if !reader.next(&mut batch)? || consumer.take(&batch).is_break() {

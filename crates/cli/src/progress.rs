@@ -1,10 +1,14 @@
 //! A bar for work that takes more than a moment, on a terminal's standard error and nowhere else.
 
+use std::borrow::Cow;
 use std::io::IsTerminal;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::status::Status;
 use crate::visible::visible_within;
 
 /// Work shorter than this shows no bar.
@@ -22,7 +26,7 @@ pub(crate) struct Progress {
 impl Progress {
     /// Reading starts now. `length` is the number of bytes to read, if that is known.
     pub(crate) fn new(what: &str, length: Option<u64>) -> Progress {
-        let terminal = std::io::stderr().is_terminal();
+        let terminal = std::io::stderr().is_terminal() && !MANY.load(Ordering::Relaxed);
         Progress { what: visible_within(what, 40), length, started: Instant::now(), terminal, bar: None }
     }
 
@@ -70,11 +74,12 @@ pub(crate) struct Work {
 impl Work {
     /// Nothing is done yet.
     pub(crate) fn new(who: &'static str) -> Work {
-        Work { who, started: None, terminal: std::io::stderr().is_terminal(), bar: None }
+        let terminal = std::io::stderr().is_terminal() && !MANY.load(Ordering::Relaxed);
+        Work { who, started: None, terminal, bar: None }
     }
 
     /// So many are done, out of so many.
-    pub(crate) fn at(&mut self, what: &'static str, done: u64, of: u64) {
+    pub(crate) fn at(&mut self, what: impl Into<Cow<'static, str>>, done: u64, of: u64) {
         let started = *self.started.get_or_insert_with(Instant::now);
         if !self.terminal || started.elapsed() < MOMENT {
             return;
@@ -100,5 +105,47 @@ impl Drop for Work {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// One bar stands for all traces: each has none of its own.
+static MANY: AtomicBool = AtomicBool::new(false);
+
+/// How many of several traces are done.
+pub(crate) struct Many(Mutex<(Work, Tally)>);
+
+/// What became of the traces so far.
+#[derive(Default)]
+struct Tally {
+    all: u64,
+    done: u64,
+    violated: u64,
+    unreadable: u64,
+}
+
+impl Many {
+    /// None of so many.
+    pub(crate) fn new(all: usize) -> Many {
+        let work = Work::new("traces");
+        MANY.store(true, Ordering::Relaxed);
+        Many(Mutex::new((work, Tally { all: all as u64, ..Tally::default() })))
+    }
+
+    /// One more, with this outcome.
+    pub(crate) fn one_more(&self, status: Status) {
+        let Ok(mut inner) = self.0.lock() else { return };
+        let (work, tally) = &mut *inner;
+        tally.done += 1;
+        tally.violated += u64::from(status == Status::Violations);
+        tally.unreadable += u64::from(status == Status::BadInput);
+        let words = format!("{} violated, {} bad", tally.violated, tally.unreadable);
+        // One that did not fit into memory is looked at twice.
+        work.at(words, tally.done.min(tally.all), tally.all);
+    }
+}
+
+impl Drop for Many {
+    fn drop(&mut self) {
+        MANY.store(false, Ordering::Relaxed);
     }
 }

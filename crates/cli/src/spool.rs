@@ -16,6 +16,10 @@ use atomvet_trace::{Conventions, Error, ErrorKind, Event, Format, Input, Names, 
 
 use crate::interrupt;
 use crate::run::copy::Readable;
+use crate::traces::Company;
+
+/// To start a thread takes as long as to read so many bytes.
+const SMALL: u64 = 32 * 1024;
 
 /// Whether standard input was opened already: there is only one.
 static STDIN_TAKEN: AtomicBool = AtomicBool::new(false);
@@ -37,6 +41,7 @@ pub(crate) struct Source {
     again: Again,
     /// Opened already, by [`Source::conventions`].
     opened: Option<Opened>,
+    company: Company,
 }
 
 enum Kind {
@@ -183,12 +188,29 @@ impl Source {
             }
             if metadata.is_file() { Kind::File(path.to_owned()) } else { Kind::Pipe(Some(path.to_owned())) }
         };
-        Ok(Source { given, kind, again, opened: None })
+        Ok(Source { given, kind, again, opened: None, company: Company::Alone })
+    }
+
+    /// The same trace, looked at while others are.
+    pub(crate) fn in_company(self, company: Company) -> Source {
+        Source { company, ..self }
+    }
+
+    /// Whether it is faster to read it on a thread of its own.
+    pub(crate) fn wants_reader(&self) -> bool {
+        let is_small = || matches!(self.kind, Kind::File(_)) && self.length().is_some_and(|n| n < SMALL);
+        self.company == Company::Alone && !is_small()
+    }
+
+    /// Whether it can be opened again from its path.
+    pub(crate) fn is_file(&self) -> bool {
+        matches!(self.kind, Kind::File(_))
     }
 
     /// A program that runs and, as soon as its events are read, their copy in a file.
     pub(crate) fn running(name: &str, live: Box<dyn Live>, copy: Readable) -> Source {
-        Source { given: name.to_owned(), kind: Kind::Running(live, copy), again: Again::Yes, opened: None }
+        let (given, kind) = (name.to_owned(), Kind::Running(live, copy));
+        Source { given, kind, again: Again::Yes, opened: None, company: Company::Alone }
     }
 
     /// What the trace says about itself, before it is opened. (Of a program that runs, its caller knows.)

@@ -22,6 +22,9 @@ use crate::pipeline::{self, Partial, Pass, Reading, Told, Until};
 use crate::spool::{NO_ROOM, Source, called};
 use crate::{footprint, interrupt, say};
 
+/// Fewer events leave nothing behind that is worth giving back.
+const SMALL_TRACE: u64 = 100_000;
+
 /// Gives every violation that is shown its witness, and tells what the events of those are. Each of the passes may take as long
 /// as `limit`; findings that are not explained by then stay without a witness, and the pass says so.
 pub(crate) fn explain(
@@ -47,8 +50,10 @@ pub(crate) fn explain(
         return Ok(Scene::default());
     }
     mark_left_out(verdicts, options, pass);
-    // The checkers are done.
-    footprint::shrink();
+    // The checkers are done. After one of many small traces, it would take longer than to check the trace.
+    if pass.tally.events > SMALL_TRACE || !source.is_file() {
+        footprint::shrink();
+    }
     let slow = Slow::new(&source.given, requests.list.len());
 
     let (mut found, searched) = search(source, options, &requests.list, limit, pass, &slow)?;

@@ -192,7 +192,8 @@ impl Fold {
             return next;
         };
         for trace in &finding.traces {
-            if !known.traces.contains(trace) {
+            // Traces come in order.
+            if known.traces.last() != Some(trace) {
                 known.traces.push(*trace);
             }
         }

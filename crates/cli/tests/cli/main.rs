@@ -9,6 +9,7 @@ mod docs;
 mod everyday;
 mod experiment;
 mod json;
+mod many;
 mod predict;
 mod process;
 mod report;

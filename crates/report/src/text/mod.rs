@@ -9,6 +9,7 @@
 //! by [`Digest`]; here they are cut again to what a column has room for. No line is wider than the width given.
 
 mod excerpt;
+mod many;
 mod page;
 mod steps;
 mod summary;
@@ -72,9 +73,18 @@ pub fn render(report: &Report, sources: &mut Sources, options: &Options) -> Stri
             serial_order(&mut page, order.as_deref(), trace.serial_order_verified);
         }
     }
-    summary::verdicts(&mut page, report);
+    let is_many = report.traces.len() > many::MOST_TRACES;
+    if is_many {
+        many::verdicts(&mut page, report)
+    } else {
+        summary::verdicts(&mut page, report)
+    };
     summary::findings(&mut page, report, &digest, &order, options.most);
-    summary::coverage(&mut page, report);
+    if is_many {
+        many::coverage(&mut page, report)
+    } else {
+        summary::coverage(&mut page, report)
+    };
     page.text
 }
 
@@ -159,7 +169,12 @@ impl Told<'_> {
         if self.digest.traces.len() > 1 {
             let names = finding.traces.iter().filter_map(|&trace| self.digest.traces.get(trace));
             let names: Vec<&str> = names.map(|trace| trace.name.as_str()).collect();
-            parts.push(format!("in {}", names.join(", ")));
+            let listed = names[..names.len().min(many::MOST_TRACES)].join(", ");
+            let more = match names.len().saturating_sub(many::MOST_TRACES) {
+                0 => String::new(),
+                more => format!(" and {}", plural(more as u64, "more trace")),
+            };
+            parts.push(format!("in {listed}{more}"));
         }
         if self.several_checkers {
             parts.push(format!("found by {}", finding.checkers.join(", ")));

@@ -101,11 +101,11 @@ pub(super) fn verdicts(page: &mut Page, report: &Report) {
     }
 }
 
-fn called(trace: &str) -> String {
+pub(super) fn called(trace: &str) -> String {
     short(if trace == "-" { "standard input" } else { trace })
 }
 
-fn of_trace(page: &mut Page, trace: &Trace) {
+pub(super) fn of_trace(page: &mut Page, trace: &Trace) {
     let coverage = &trace.coverage;
     let mut about = "observed: on this execution, as recorded".to_owned();
     if coverage.partial {
@@ -359,7 +359,7 @@ pub(super) fn coverage(page: &mut Page, report: &Report) {
     }
 }
 
-fn counted(coverage: &Coverage) -> String {
+pub(super) fn counted(coverage: &Coverage) -> String {
     let mut parts = vec![
         plural(coverage.events, "event"),
         plural(coverage.threads, "thread"),
