@@ -88,7 +88,14 @@ impl Blocks {
 
     #[inline(always)]
     fn word(&self, frame: usize, word: usize) -> &AtomicU64 {
-        &self.frames[frame * WORDS + word]
+        &self.frame(frame)[word]
+    }
+
+    #[inline(always)]
+    fn frame(&self, frame: usize) -> &[AtomicU64; WORDS] {
+        let words = &self.frames[frame * WORDS..][..WORDS];
+        // SAFETY: so many words in a row.
+        unsafe { &*words.as_ptr().cast() }
     }
 
     /// How many of the open blocks are told apart.
@@ -103,11 +110,12 @@ impl Blocks {
         let depth = self.depth();
         if depth < DEEPEST {
             let path = self.path_of(call.function, depth);
-            self.word(depth, FUNCTION).store(call.function, Relaxed);
-            self.word(depth, START).store(start, Relaxed);
-            self.word(depth, SITE).store(call.site, Relaxed);
-            self.word(depth, STACK).store(call.stack, Relaxed);
-            self.word(depth, PATH).store(path, Relaxed);
+            let frame = self.frame(depth);
+            frame[FUNCTION].store(call.function, Relaxed);
+            frame[START].store(start, Relaxed);
+            frame[SITE].store(call.site, Relaxed);
+            frame[STACK].store(call.stack, Relaxed);
+            frame[PATH].store(path, Relaxed);
         }
         self.depth.store(depth as u64 + 1, Relaxed);
     }
@@ -201,6 +209,18 @@ impl Blocks {
     #[inline(always)]
     pub fn innermost_start(&self) -> u64 {
         self.told_apart().checked_sub(1).map_or(0, |frame| self.start(frame))
+    }
+
+    /// When the innermost of the open blocks that started before `time` did; 0 if there is none. Nearly `time` where it would
+    /// take long to tell.
+    pub fn last_start_before(&self, time: u64) -> u64 {
+        const FRAMES: usize = 8;
+        let mut starts = (0..self.told_apart()).rev().map(|frame| self.start(frame));
+        match starts.by_ref().take(FRAMES).find(|&start| start < time) {
+            Some(start) => start,
+            None if starts.next().is_none() => 0,
+            None => time - 1,
+        }
     }
 
     /// When the outermost open block started; `u64::MAX` if none is open.

@@ -23,6 +23,8 @@
 //! fast path: it runs inside programs that crash, fork and receive signals.
 
 pub mod access;
+mod accesses;
+mod atomics;
 pub mod blocks;
 pub mod clock;
 pub mod engine;

@@ -76,25 +76,20 @@ impl Older {
     /// The value of these bytes is read: from now on, their updates do not commute.
     #[inline(always)]
     pub fn note_read(&self, granule: usize, bytes: Bytes) {
-        if !self.was_read_entirely(granule, bytes) {
+        if bytes.0 & !self.bytes_read(granule).0 != 0 {
             self.heads[granule].fetch_or((bytes.0 as u64) << READ_SHIFT, Relaxed);
         }
     }
 
+    /// The bytes whose value was read, as far as it was noted.
     #[inline(always)]
-    fn was_read_entirely(&self, granule: usize, bytes: Bytes) -> bool {
-        (self.heads[granule].load(Relaxed) >> READ_SHIFT) as u8 & bytes.0 == bytes.0
-    }
-
-    /// Whether the value of any of these bytes was read, as far as it was noted.
-    #[inline(always)]
-    pub fn was_read(&self, granule: usize, bytes: Bytes) -> bool {
-        (self.heads[granule].load(Relaxed) >> READ_SHIFT) as u8 & bytes.0 != 0
+    pub fn bytes_read(&self, granule: usize) -> Bytes {
+        Bytes((self.heads[granule].load(Relaxed) >> READ_SHIFT) as u8)
     }
 
     /// These bytes begin a new life, in which nobody has read them.
     pub fn forget_reads(&self, granule: usize, bytes: Bytes) {
-        if self.was_read(granule, bytes) {
+        if self.bytes_read(granule).overlaps(bytes) {
             self.heads[granule].fetch_and(!((bytes.0 as u64) << READ_SHIFT), Relaxed);
         }
     }
@@ -139,9 +134,19 @@ impl Older {
         left
     }
 
-    /// Adds a stamp. It replaces earlier ones of its thread and operation for the same bytes.
+    /// Adds a stamp, which may be of two times.
+    pub fn add_both(&self, granule: usize, operation: Operation, stamp: Stamp) {
+        for stamp in stamp.single() {
+            if !stamp.is_empty() {
+                self.add(granule, operation, stamp);
+            }
+        }
+    }
+
+    /// Adds a stamp of one time. It replaces earlier ones of its thread and operation for the same bytes.
     pub fn add(&self, granule: usize, operation: Operation, stamp: Stamp) {
         let mut stamp = stamp.plain();
+        debug_assert!(stamp.earlier() == Bytes(0));
         self.change(granule, |other_operation, other| {
             if other_operation != operation || other.index() != stamp.index() {
                 other
@@ -202,14 +207,14 @@ impl Older {
     }
 }
 
-/// Here the operation stands where the word of a write has its readers.
+/// Here the operation stands where other words have the bytes of the time before.
 fn pack(operation: Operation, stamp: Stamp) -> u64 {
-    stamp.with_readers(operation as u32).0
+    stamp.with_earlier(Bytes(operation as u8)).0
 }
 
 fn unpack(word: u64) -> (Operation, Stamp) {
     let stamp = Stamp(word);
-    (Operation::from_word(u64::from(stamp.readers())), stamp.plain())
+    (Operation::from_word(u64::from(stamp.earlier().0)), stamp.with_earlier(Bytes(0)))
 }
 
 #[cfg(test)]

@@ -22,16 +22,18 @@
 //! T2:              [ r(y) r(x) ]              r(x) is no news to T2, which knows T1 by r(y)
 //! ```
 
-use crate::epoch::{Bytes, Epoch, SLOTS, Stamp};
+use crate::epoch::{Bytes, Epoch, MARKS, SLOTS, Stamp};
 
 /// The thread that accesses, as far as the rule needs it.
 #[derive(Clone, Copy, Debug)]
-pub struct Accessor<K> {
+pub struct Accessor<K, B> {
     /// Its epoch.
     pub now: Epoch,
     /// Its earliest time that no verdict can tell from the present one: no block that is still open began since, and it
     /// has learned of no other thread since.
     pub since: u64,
+    /// The same for the time before the present one.
+    pub before_since: B,
     /// Whether an epoch of another thread happens before the present event as far as the thread knows.
     pub knows: K,
 }
@@ -54,14 +56,14 @@ pub struct AfterRead {
     pub read: Stamp,
     /// What no longer fits into the slot; empty mostly.
     pub displaced: Stamp,
-    /// Whether the slot's bit has to be set in the word of the last write.
+    /// Whether the slot's mark has to be set in the word of the last write.
     pub mark: bool,
 }
 
 /// What a write stores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AfterWrite {
-    /// The new write stamp, with a bit for each slot that still has a read stamp of another thread.
+    /// The new write stamp, with the marks of slots that still have a read stamp of another thread.
     pub write: Stamp,
     /// What no longer fits into the write word; empty mostly.
     pub displaced: Stamp,
@@ -69,7 +71,7 @@ pub struct AfterWrite {
     pub reads: [Stamp; SLOTS],
 }
 
-impl<K: Fn(Epoch) -> bool> Accessor<K> {
+impl<K: Fn(Epoch) -> bool, B: Fn() -> u64> Accessor<K, B> {
     /// The slot in which this thread's reads are stamped.
     #[inline(always)]
     pub fn slot(&self) -> usize {
@@ -89,7 +91,7 @@ impl<K: Fn(Epoch) -> bool> Accessor<K> {
             return Step::Join(epoch);
         }
         let (read, displaced) = self.restamp(own, bytes);
-        let mark = write.index() != self.now.index() && write.readers() & (1 << self.slot()) == 0;
+        let mark = write.index() != self.now.index() && write.0 & Stamp::mark_of(self.slot()) == 0;
         Step::Stamp(AfterRead { read, displaced, mark })
     }
 
@@ -103,7 +105,7 @@ impl<K: Fn(Epoch) -> bool> Accessor<K> {
             return Step::Join(epoch);
         }
         let mut left = *reads;
-        let mut readers = 0;
+        let mut marks = 0;
         for (slot, read) in left.iter_mut().enumerate() {
             if read.is_empty() || read.index() == self.now.index() {
                 continue;
@@ -112,39 +114,55 @@ impl<K: Fn(Epoch) -> bool> Accessor<K> {
                 return Step::Join(epoch);
             }
             *read = read.without(bytes);
-            readers |= u32::from(!read.is_empty()) << slot;
+            marks |= u32::from(!read.is_empty()) << (slot % MARKS);
         }
-        // The own read stamps have no bit as long as the write is the thread's own; see `slots_to_check`.
+        // The own read stamps have no mark as long as the write is the thread's own; see `slots_to_check`.
         let (stamp, displaced) = self.restamp(write.plain(), bytes);
         let older = write.0 & Stamp::OLDER;
-        Step::Stamp(AfterWrite {
-            write: Stamp(stamp.with_readers(readers).0 | older),
-            displaced,
-            reads: left,
-        })
+        Step::Stamp(AfterWrite { write: Stamp(stamp.with_marks(marks).0 | older), displaced, reads: left })
     }
 
     /// The epoch of `stamp`, if it is another thread's, speaks for one of the bytes, and is not known yet.
     #[inline(always)]
     pub fn news(&self, stamp: Stamp, bytes: Bytes) -> Option<Epoch> {
-        let epoch = stamp.epoch();
-        let conflicts = stamp.bytes().overlaps(bytes) && epoch.index() != self.now.index();
-        (conflicts && !(self.knows)(epoch)).then_some(epoch)
+        let epoch = if stamp.bytes().overlaps(bytes) {
+            stamp.epoch()
+        } else if stamp.earlier().overlaps(bytes) {
+            Epoch::new(stamp.index(), stamp.epoch().time() - 1)
+        } else {
+            return None;
+        };
+        (epoch.index() != self.now.index() && !(self.knows)(epoch)).then_some(epoch)
     }
 
     /// The stamp that replaces `old` in its word, and what of `old` still has to be kept.
     ///
-    /// A stamp of the thread's own takes the present time for its other bytes too, where no verdict can tell the two times
-    /// apart. A known stamp of another thread in a shared slot needs no keeping for the same bytes: whoever depends on the
-    /// new stamp learns of the old one.
+    /// Other bytes of the thread's own stamp take the present time, or the time before that, where no verdict can tell that from
+    /// their own. A known stamp of another thread in a shared slot needs no keeping for the same bytes: whoever depends on
+    /// the new stamp learns of the old one.
     #[inline(always)]
     pub fn restamp(&self, old: Stamp, bytes: Bytes) -> (Stamp, Stamp) {
         let stamp = Stamp::new(self.now, bytes);
-        if old.index() == self.now.index() && old.epoch().time() >= self.since {
-            return (Stamp::new(self.now, Bytes(bytes.0 | old.bytes().0)), Stamp::NONE);
+        if old.index() != self.now.index() {
+            return (stamp, if (self.knows)(old.epoch()) { old.without(bytes) } else { old });
         }
-        let replaces = old.index() == self.now.index() || (self.knows)(old.epoch());
-        (stamp, if replaces { old.without(bytes) } else { old })
+        let left = old.without(bytes);
+        if left.is_empty() {
+            return (stamp, Stamp::NONE);
+        }
+        let (all, time) = (left.all_bytes(), left.epoch().time());
+        let earliest = if left.earlier() == Bytes(0) { time } else { time - 1 };
+        if earliest >= self.since {
+            (Stamp::new(self.now, Bytes(bytes.0 | all.0)), Stamp::NONE)
+        } else if time >= self.since {
+            // The present time would do for a part of them; the stamp's own time does for all.
+            let latest = Stamp::new(left.epoch(), Bytes(bytes.0 | left.bytes().0));
+            (latest.with_earlier(left.earlier()), Stamp::NONE)
+        } else if earliest >= (self.before_since)() {
+            (stamp.with_earlier(all), Stamp::NONE)
+        } else {
+            (stamp, left)
+        }
     }
 }
 
@@ -154,14 +172,16 @@ pub fn slot_of(index: usize) -> usize {
     index % SLOTS
 }
 
-/// The slots that a thread has to look at before it writes: those marked in the write stamp; that of the last writer,
-/// whose own reads set no mark; and its own, which it may share.
+/// The slots that a thread has to look at before it writes, of those that are in use: those marked in the write stamp, and that
+/// of the last writer, whose own reads set no mark.
 #[inline(always)]
-pub fn slots_to_check(write: Stamp) -> u32 {
-    write.readers() | 1 << slot_of(write.index())
+pub fn slots_to_check(write: Stamp, in_use: u32) -> u32 {
+    const OF_MARK: [u32; 1 << MARKS] = [0, 0x55, 0xaa, 0xff];
+    const _: () = assert!(SLOTS == 8);
+    (OF_MARK[write.marks() as usize] | 1 << slot_of(write.index())) & in_use
 }
 
-/// What hooks compare words with: the present epoch with all bytes, no readers, no flag.
+/// What hooks compare words with: the present epoch with all bytes, no mark, no flag.
 #[inline(always)]
 pub fn fast_now(now: Epoch) -> u64 {
     Stamp::new(now, Bytes::ALL).0
@@ -176,7 +196,7 @@ pub const fn fast_mask_of_read(bytes: Bytes) -> u64 {
 /// A write of `bytes` repeats if the write stamp agrees with [`fast_now`] in these bits.
 #[inline(always)]
 pub const fn fast_mask_of_write(bytes: Bytes) -> u64 {
-    fast_mask_of_read(bytes) | Stamp::READERS
+    fast_mask_of_read(bytes) | Stamp::MARKS
 }
 
 #[cfg(test)]

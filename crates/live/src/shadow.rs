@@ -14,7 +14,7 @@
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
-use crate::epoch::{Bytes, Epoch, SLOTS, Stamp};
+use crate::epoch::{Bytes, SLOTS, Stamp};
 use crate::memory::Words;
 use crate::older::Older;
 use crate::spin::{self, Held};
@@ -40,8 +40,8 @@ pub struct Shadow {
 }
 
 /// The slots that may have read stamps.
-fn slots(write: Stamp) -> impl Iterator<Item = usize> {
-    let slots = crate::rule::slots_to_check(write);
+fn slots(write: Stamp, in_use: u32) -> impl Iterator<Item = usize> {
+    let slots = crate::rule::slots_to_check(write, in_use);
     (0..SLOTS).filter(move |slot| slots >> slot & 1 == 1)
 }
 
@@ -54,8 +54,8 @@ impl Shadow {
         Some(Shadow {
             mask: granules as u64 - 1,
             writes: plane(0)?,
-            reads: [plane(1)?, plane(2)?, plane(3)?, plane(4)?],
-            older: Older::new(plane(5)?, older_nodes)?,
+            reads: [plane(1)?, plane(2)?, plane(3)?, plane(4)?, plane(5)?, plane(6)?, plane(7)?, plane(8)?],
+            older: Older::new(plane(9)?, older_nodes)?,
             stripes: Words::reserve(STRIPES * LINE)?,
         })
     }
@@ -90,30 +90,30 @@ impl Shadow {
         spin::lock(&self.stripes[granule / PER_STRIPE % STRIPES * LINE])
     }
 
-    /// A new variable begins at each of these addresses: nothing is known of them.
-    pub fn clear(&self, address: u64, bytes: u64) {
+    /// A new variable begins at each of these addresses: nothing is known of them. Threads have used these slots.
+    pub fn clear(&self, address: u64, bytes: u64, in_use: u32) {
         let end = address.saturating_add(bytes);
         let (first, last) = (address.div_ceil(GRANULE), end / GRANULE);
         if first > last {
-            return self.clear_bytes(address, end);
+            return self.clear_bytes(address, end, in_use);
         }
-        self.clear_bytes(address, first * GRANULE);
+        self.clear_bytes(address, first * GRANULE, in_use);
         for granule in first..last {
             let granule = (granule & self.mask) as usize;
             let write = Stamp(self.write(granule).load(Relaxed));
             // Every read stamp has a mark in the word of the last write, so an empty word says that there is none either.
             if write != Stamp::NONE {
-                self.clear_granule(granule, write);
+                self.clear_granule(granule, write, in_use);
             }
         }
-        self.clear_bytes(last * GRANULE, end);
+        self.clear_bytes(last * GRANULE, end, in_use);
     }
 
-    fn clear_granule(&self, granule: usize, write: Stamp) {
-        for slot in slots(write) {
+    fn clear_granule(&self, granule: usize, write: Stamp, in_use: u32) {
+        for slot in slots(write, in_use) {
             self.read(slot, granule).store(0, Relaxed);
         }
-        if write.has_older() || self.older.was_read(granule, Bytes::ALL) {
+        if write.has_older() || self.older.bytes_read(granule) != Bytes(0) {
             let _held = self.lock(granule);
             self.older.forget(granule);
         }
@@ -121,7 +121,7 @@ impl Shadow {
     }
 
     /// The same for some bytes of one granule, from one address to another.
-    fn clear_bytes(&self, first: u64, end: u64) {
+    fn clear_bytes(&self, first: u64, end: u64, in_use: u32) {
         if first >= end {
             return;
         }
@@ -129,15 +129,14 @@ impl Shadow {
         let bytes = Bytes::range((first % GRANULE) as usize, (end - first) as usize);
         let _held = self.lock(granule);
         let write = Stamp(self.write(granule).load(Relaxed));
-        for slot in slots(write) {
+        for slot in slots(write, in_use) {
             let read = self.read(slot, granule);
             read.store(Stamp(read.load(Relaxed)).without(bytes).0, Relaxed);
         }
         self.older.change(granule, |_, kept| kept.without(bytes));
         self.older.forget_reads(granule, bytes);
         // The flags stay: they may cost a slow path, and tell of nothing that is not there.
-        let left = Stamp(write.0 & !Stamp::new(Epoch::new(0, 0), bytes).0);
-        self.write(granule).store(left.0, Relaxed);
+        self.write(granule).store(write.plain().without(bytes).0 | write.flags(), Relaxed);
     }
 
     /// Frees the locks of holders that do not exist in this process: after a fork.

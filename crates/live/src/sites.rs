@@ -6,7 +6,7 @@
 //! the access to the earlier variable.
 //!
 //! ```text
-//! word 0   operation (4) | bytes - 1 (4) | time, low bits (8)    | address (48)
+//! word 0   operation (4) | length (4) | time, low bits (8)       | address (48)
 //! word 1                                   time, next bits (16)  | site (48)
 //! ```
 
@@ -17,6 +17,13 @@ use crate::access::{Access, Operation};
 use crate::memory::Words;
 
 const LOW: u64 = (1 << 48) - 1;
+/// Lengths up to this are told exactly: 0 is one byte. From there on each number is twice as long as the one before.
+const EXACT: u64 = 8;
+const LONGEST: u64 = EXACT << 8;
+
+fn length(code: u64) -> u64 {
+    if code < EXACT { code + 1 } else { EXACT << (code - EXACT + 1) }
+}
 
 /// The ring. Only its thread writes.
 #[derive(Debug)]
@@ -32,14 +39,40 @@ impl Sites {
         Some(Sites { ring: Words::reserve(accesses * 2)?, next: AtomicU64::new(0) })
     }
 
-    /// Remembers an access at a time.
+    /// Remembers an access of up to 16 bytes at a time.
     #[inline(always)]
     pub fn remember(&self, access: &Access, time: u64) {
+        if access.bytes <= EXACT {
+            self.add(access, access.bytes - 1, time);
+        } else {
+            self.remember_range(access, time);
+        }
+    }
+
+    /// Remembers an access of any length: as pieces whose lengths are powers of two.
+    #[inline(never)]
+    pub fn remember_range(&self, access: &Access, time: u64) {
+        let (mut at, end) = (access.address, access.address + access.bytes);
+        while at < end {
+            let left = end - at;
+            let (code, bytes) = if left <= EXACT {
+                (left - 1, left)
+            } else {
+                let power = u64::from(left.ilog2()).min(LONGEST.ilog2().into());
+                (EXACT + power - 4, 1 << power)
+            };
+            self.add(&Access { address: at, ..*access }, code, time);
+            at += bytes;
+        }
+    }
+
+    #[inline(always)]
+    fn add(&self, access: &Access, length: u64, time: u64) {
         let next = self.next.load(Relaxed) as usize;
-        let what = (access.operation as u64) << 60 | (access.bytes.wrapping_sub(1) & 0xf) << 56;
-        let first = access.address & LOW | (time & 0xff) << 48 | what;
-        self.ring[next].store(first, Relaxed);
-        self.ring[next + 1].store(access.site & LOW | (time >> 8 & 0xffff) << 48, Relaxed);
+        let what = (access.operation as u64) << 60 | length << 56;
+        let pair = &self.ring[next..next + 2];
+        pair[0].store(access.address & LOW | (time & 0xff) << 48 | what, Relaxed);
+        pair[1].store(access.site & LOW | (time >> 8 & 0xffff) << 48, Relaxed);
         self.next.store(((next + 2) & (self.ring.len() - 1)) as u64, Relaxed);
     }
 
@@ -63,7 +96,7 @@ impl Sites {
             }
             let access = Access {
                 address: first & LOW,
-                bytes: (first >> 56 & 0xf) + 1,
+                bytes: length(first >> 56 & 0xf),
                 site: second & LOW,
                 operation: Operation::from_word(first >> 60),
             };
@@ -87,6 +120,18 @@ mod tests {
 
     fn access(address: u64, site: u64, operation: Operation) -> Access {
         Access { address, bytes: 4, site, operation }
+    }
+
+    #[test]
+    fn a_long_access_is_remembered_byte_by_byte() {
+        for bytes in [1, 7, 8, 9, 15, 16, 17, 2047, 2048, 2049, 5000] {
+            let sites = Sites::new(64).expect("memory");
+            sites.remember(&Access { bytes, ..access(0x1000, 3, Operation::Write) }, 5);
+            for at in 0x0ff0..0x1000 + bytes + 16 {
+                let byte = Access { bytes: 1, ..access(at, 0, Operation::Read) };
+                assert_eq!(sites.find(&byte, 5).is_some(), (0x1000..0x1000 + bytes).contains(&at), "{bytes}");
+            }
+        }
     }
 
     #[test]

@@ -120,9 +120,14 @@ impl Thread {
 
     /// The thread as the rule sees it.
     #[inline(always)]
-    pub(crate) fn accessor(&self) -> Accessor<impl Fn(Epoch) -> bool> {
+    pub(crate) fn accessor(&self) -> Accessor<impl Fn(Epoch) -> bool, impl Fn() -> u64> {
         let since = self.blocks.innermost_start().max(self.joined.load(Relaxed));
-        Accessor { now: self.now(), since, knows: |epoch| self.clock.knows(epoch) }
+        let before_since = || {
+            let (now, joined) = (self.now().time(), self.joined.load(Relaxed));
+            // When the join before that was is not known.
+            if joined == now { now - 1 } else { joined.max(self.blocks.last_start_before(now)) }
+        };
+        Accessor { now: self.now(), since, before_since, knows: |epoch| self.clock.knows(epoch) }
     }
 
     /// A join takes effect at this time.

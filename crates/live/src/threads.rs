@@ -18,14 +18,14 @@ use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use crate::engine::Config;
-use crate::epoch::{INDEXES, SLOTS, TIME_BITS};
+use crate::epoch::{INDEXES, LAST_TIME, SLOTS};
 use crate::memory::{Place, Words};
 use crate::shadow::Shadow;
 use crate::spin;
 use crate::thread::Thread;
 
 /// An index whose times are nearly used up is not used again.
-const LAST_TIME: u64 = (1 << TIME_BITS) - (1 << 32);
+const LATE: u64 = LAST_TIME - (1 << 32);
 
 /// The table.
 #[derive(Debug)]
@@ -66,10 +66,18 @@ impl Threads {
         self.fresh.load(Acquire) as usize
     }
 
-    /// Whether threads may have to share a slot.
+    /// The slots that any thread ever had, as a bit set.
     #[inline(always)]
-    pub fn share_slots(&self) -> bool {
-        self.fresh.load(Relaxed) > SLOTS as u64 + 1
+    pub fn slots_in_use(&self) -> u32 {
+        let fresh = self.fresh.load(Relaxed);
+        if fresh > SLOTS as u64 { (1 << SLOTS) - 1 } else { (1 << fresh) - 2 }
+    }
+
+    /// Whether the thread may have to share its slot with another.
+    #[inline(always)]
+    pub fn shares_slot(&self, thread: &Thread) -> bool {
+        let next = thread.index() + SLOTS;
+        next >= 2 * SLOTS || self.fresh.load(Relaxed) > next as u64
     }
 
     /// How many threads have ended.
@@ -97,7 +105,7 @@ impl Threads {
         let ended = (1..self.end()).map(|index| (index, self.ended[index].load(Acquire)));
         let over = ended.filter(|&(_, ended)| ended != 0);
         over.filter_map(|(index, ended)| Some((self.get(index)?, ended)))
-            .filter(|(thread, _)| thread.now().time() < LAST_TIME)
+            .filter(|(thread, _)| thread.now().time() < LATE)
     }
 
     fn known_to(&self, parent: Option<&Thread>) -> Option<&Thread> {

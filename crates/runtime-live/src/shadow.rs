@@ -13,21 +13,26 @@ pub(crate) enum Access {
 }
 
 /// An access of up to 8 bytes that the fast path did not recognise as a repetition.
-#[inline(never)]
+#[inline(always)]
 pub(crate) fn uncovered(access: Access, address: usize, bytes: usize, place: usize) {
-    access_range(access, address, bytes, place);
+    check(access, address, bytes, place);
 }
 
 /// An access of up to 8 bytes.
 pub(crate) fn access(access: Access, address: usize, bytes: usize, place: usize) {
-    access_range(access, address, bytes, place);
+    check(access, address, bytes, place);
 }
 
 /// An access.
 pub(crate) fn access_range(access: Access, address: usize, bytes: usize, place: usize) {
+    check(access, address, bytes, place);
+}
+
+#[inline(always)]
+fn check(access: Access, address: usize, bytes: usize, place: usize) {
     let Some(thread) = thread::watched() else { return };
     if thread.busy != 0 {
-        return stream::count(Counter::LostInHandlers);
+        return lost();
     }
     let Some(engine) = process::engine() else { return };
     thread.busy = 1;
@@ -38,4 +43,10 @@ pub(crate) fn access_range(access: Access, address: usize, bytes: usize, place: 
         Access::Write => engine.write(thread.checked(), &accessed),
     }
     thread.busy = 0;
+}
+
+#[cold]
+#[inline(never)]
+fn lost() {
+    stream::count(Counter::LostInHandlers);
 }

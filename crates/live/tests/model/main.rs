@@ -73,7 +73,7 @@ fn problem(execution: &Execution, config: &Config) -> Judged {
 fn config() -> Config {
     Config {
         address_bits: 12,
-        threads: 12,
+        threads: 20,
         history: 64,
         news: 4096,
         older_nodes: 1024,
@@ -94,7 +94,7 @@ fn lock_conflicts() {
 
 #[test]
 fn more_threads_than_slots() {
-    hold("many threads", config(), |random| Shape { threads: 6 + random.below(5), ..Shape::any(random) });
+    hold("many threads", config(), |random| Shape { threads: 6 + random.below(10), ..Shape::any(random) });
 }
 
 #[test]

@@ -99,13 +99,13 @@ fn conflict(a: Operation, b: Operation) -> bool {
     }
 }
 
-/// What an access counts as: an update of a value that somebody has read is a write.
-fn kind_of(events: &[Event], lives: &[Vec<usize>], at: usize) -> Operation {
-    let Op::Access { kind, address, bytes, .. } = events[at].op else { return Operation::Unknown };
+/// What an access counts as for one of its bytes: an update of a value that somebody has read is a write.
+fn kind_of(events: &[Event], lives: &[Vec<usize>], at: usize, byte: u64) -> Operation {
+    let Op::Access { kind, .. } = events[at].op else { return Operation::Unknown };
     let is_update = !matches!(kind, Operation::Read | Operation::Write);
     let reads = |before: usize| match events[before].op {
-        Op::Access { kind: Operation::Read, address: y, bytes: m, .. } => {
-            (address.max(y)..(address + bytes).min(y + m)).any(|byte| same_life(lives, before, at, byte))
+        Op::Access { kind: Operation::Read, address, bytes, .. } => {
+            (address..address + bytes).contains(&byte) && same_life(lives, before, at, byte)
         }
         _ => false,
     };
@@ -119,8 +119,9 @@ fn ordered(events: &[Event], lives: &[Vec<usize>], i: usize, j: usize, lock_conf
     }
     match (a.op, b.op) {
         (Op::Access { address: x, bytes: n, .. }, Op::Access { address: y, bytes: m, .. }) => {
-            conflict(kind_of(events, lives, i), kind_of(events, lives, j))
-                && (x.max(y)..(x + n).min(y + m)).any(|byte| same_life(lives, i, j, byte))
+            let kind = |at: usize, byte: u64| kind_of(events, lives, at, byte);
+            let at = |byte: u64| same_life(lives, i, j, byte) && conflict(kind(i, byte), kind(j, byte));
+            (x.max(y)..(x + n).min(y + m)).any(at)
         }
         (
             Op::Lock { lock: x, shared: r } | Op::Unlock { lock: x, shared: r },
