@@ -9,7 +9,7 @@
 use std::time::{Duration, Instant};
 
 use atomvet_check::Config;
-use atomvet_check::predictive::schedule::{Goal, Outcome, Recorded, verify};
+use atomvet_check::predictive::schedule::{Goal, Outcome, Recorded, Shows, Values, verify};
 use atomvet_trace::{Event, EventId, LockId, Mode, Op, RegionId, SiteId, ThreadId, VarId};
 
 fn main() {
@@ -148,7 +148,8 @@ fn goal(random: &mut Random, events: &[Event]) -> Option<Goal> {
             let near = (1..events.len()).flat_map(|d| [block.checked_sub(d), block.checked_add(d)]);
             let f = near.flatten().filter(|&f| f < events.len()).find(|&f| conflicts(f))?;
             let [block, e1, f, e2] = [block, e1, f, e2].map(|e| EventId(e as u64));
-            return Some(Goal { block, order: vec![(e1, f), (f, e2)] });
+            let (shows, values) = (Shows::Violation { block }, Values::AsRecorded);
+            return Some(Goal { shows, order: vec![(e1, f), (f, e2)], values });
         }
     }
     None

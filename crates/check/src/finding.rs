@@ -42,6 +42,9 @@ pub enum Strength {
     Observed,
     /// A reordering of the recorded execution in which it happens is at hand.
     Scheduled,
+    /// The same, but some reads of the pattern's own variables see another write than recorded: it happens if their blocks do
+    /// the same with another value.
+    Relaxed,
     /// Locks and the order of threads allow it.
     Predicted,
     /// Nothing was found that rules it out.
@@ -54,6 +57,7 @@ impl Strength {
         match self {
             Strength::Observed => "observed",
             Strength::Scheduled => "predicted, with schedule",
+            Strength::Relaxed => "predicted, with other values",
             Strength::Predicted => "predicted",
             Strength::Suspected => "suspected",
         }

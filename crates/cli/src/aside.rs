@@ -128,17 +128,19 @@ impl Known {
                 None => foreseen.violations.push(foreboding),
             }
         }
-        for (race, fingerprint) in std::mem::take(&mut foreseen.races) {
+        for told in std::mem::take(&mut foreseen.races) {
+            let (race, fingerprint) = (&told.what, told.fingerprint);
             let sites = [&race.first, &race.second].map(|moment| site(names, moment.event.site));
             let sites: Vec<&str> = sites.into_iter().flatten().collect();
             let variables = [names.variables.get(race.variable)];
             let found = Traits { block: None, sites: &sites, variables: Some(&variables), fingerprint };
             match self.decide(&found) {
-                Some(aside) => foreseen.aside.races.push((race, fingerprint, aside)),
-                None => foreseen.races.push((race, fingerprint)),
+                Some(aside) => foreseen.aside.races.push((told, aside)),
+                None => foreseen.races.push(told),
             }
         }
-        for (deadlock, fingerprint) in std::mem::take(&mut foreseen.deadlocks) {
+        for told in std::mem::take(&mut foreseen.deadlocks) {
+            let (deadlock, fingerprint) = (&told.what, told.fingerprint);
             let wants = || deadlock.cycle.iter().map(|waiting| &waiting.wants.event);
             let sites: Vec<&str> = wants().filter_map(|event| site(names, event.site)).collect();
             let locks = wants().filter_map(|event| match event.op {
@@ -148,8 +150,8 @@ impl Known {
             let locks: Vec<&str> = locks.collect();
             let found = Traits { block: None, sites: &sites, variables: Some(&locks), fingerprint };
             match self.decide(&found) {
-                Some(aside) => foreseen.aside.deadlocks.push((deadlock, fingerprint, aside)),
-                None => foreseen.deadlocks.push((deadlock, fingerprint)),
+                Some(aside) => foreseen.aside.deadlocks.push((told, aside)),
+                None => foreseen.deadlocks.push(told),
             }
         }
     }
@@ -168,8 +170,8 @@ impl Count {
             }
             let aside = &verdict.foreseen.aside;
             aside.violations.iter().for_each(|(found, aside)| self.one(found.fingerprint, Some(aside)));
-            aside.races.iter().for_each(|(_, fingerprint, aside)| self.one(*fingerprint, Some(aside)));
-            aside.deadlocks.iter().for_each(|(_, fingerprint, aside)| self.one(*fingerprint, Some(aside)));
+            aside.races.iter().for_each(|(told, aside)| self.one(told.fingerprint, Some(aside)));
+            aside.deadlocks.iter().for_each(|(told, aside)| self.one(told.fingerprint, Some(aside)));
         }
     }
 

@@ -26,7 +26,7 @@ use crate::examine::{Instances, Options, Serial, Verify, Wanted, examine};
 use crate::grid::plural;
 use crate::output::Output;
 use crate::pipeline::Partial;
-use crate::predicted::Predicting;
+use crate::predicted::{self, Predict, Predicting};
 use crate::spool::Again;
 use crate::status::Status;
 use crate::{algorithms, bounded, json, say, traces};
@@ -169,6 +169,7 @@ fn checked(
 ) -> anyhow::Result<(Vec<Entry>, Status)> {
     let names = if args.algo.is_empty() { &configuration.algorithm } else { &args.algo };
     let mut algorithms = algorithms::select(names)?;
+    let shown = predicted::shown(args.predict.then_some(Predict::Schedules), &algorithms);
     if args.predict {
         algorithms::add_predictive(&mut algorithms);
     }
@@ -182,7 +183,7 @@ fn checked(
         witnesses: Wanted::None,
         verify: Verify::No,
         serial_order: Serial::No,
-        predicting: Predicting::default(),
+        predicting: Predicting { shown, ..Predicting::default() },
         explaining: Explaining::AsUsual,
         aside: Rules { known: Some(&configuration.known), idioms: &configuration.idioms },
     };

@@ -17,7 +17,7 @@ use crate::examine::{Examined, Instances, Options, Serial, Verify, Wanted, exami
 use crate::grid::{bytes, grouped};
 use crate::inputs::Inputs;
 use crate::pipeline::{Partial, Pass};
-use crate::predicted::{self, Foreseen, Predicting};
+use crate::predicted::{self, Foreseen, Predict, Predicting};
 use crate::report::{Destination, Renderings, Voice, formats};
 use crate::spec::Spec;
 use crate::spool::{Again, Source, called};
@@ -70,10 +70,10 @@ pub(crate) struct Args {
     /// regiontrack]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "What is checked")]
     algo: Vec<String>,
-    /// Also look for violations in other schedules of the same execution, with commit-node (or the
-    /// predictive algorithms that --algo names)
-    #[arg(long, help_heading = "Prediction")]
-    predict: bool,
+    /// Also look for violations in other schedules of the same execution, with commit-node: those that a schedule shows, or,
+    /// with =locks, all that the locks alone allow (as with an algorithm that --algo names)
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "schedules", help_heading = "Prediction")]
+    predict: Option<Predict>,
     /// Write each schedule that shows a predicted violation as a trace into this directory
     #[arg(long, value_name = "DIR", help_heading = "Prediction")]
     schedules: Option<PathBuf>,
@@ -111,7 +111,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let configuration = args.given.read(Some(&args.since))?;
     let names = if args.algo.is_empty() { &configuration.algorithm } else { &args.algo };
     let mut algorithms = algorithms::select(names)?;
-    if args.predict || args.schedules.is_some() {
+    let predict = args.predict.or(args.schedules.as_ref().map(|_| Predict::Schedules));
+    let shown = predicted::shown(predict, &algorithms);
+    if predict.is_some() {
         algorithms::add_predictive(&mut algorithms);
     }
     let given = args.inputs.expand()?;
@@ -132,7 +134,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         witnesses: Wanted::All,
         verify: if args.verify { Verify::Yes } else { Verify::No },
         serial_order: if args.serial_order { Serial::Yes } else { Serial::No },
-        predicting: Predicting { steps: args.budget * 1_000_000, schedules: args.schedules.clone() },
+        predicting: Predicting { steps: args.budget * 1_000_000, schedules: args.schedules.clone(), shown },
         explaining: Explaining::from_option(args.explain_seconds),
         aside: Rules { known: Some(&configuration.known), idioms: &configuration.idioms },
     };
@@ -209,10 +211,11 @@ pub(crate) fn judge(examined: &Examined, spec: Option<&Spec>) -> Status {
             unfinished.join(", ")
         ));
     }
+    let undecided = |foreseen: &Foreseen| !foreseen.complete || foreseen.left_out.undecided > 0;
     match coverage {
         _ if examined.violated() => Status::Violations,
         // What was not judged is not clean.
-        Status::Clean if examined.verdicts.iter().any(|verdict| !verdict.foreseen.complete) => {
+        Status::Clean if examined.verdicts.iter().any(|verdict| undecided(&verdict.foreseen)) => {
             Status::NothingObserved
         }
         coverage => coverage,

@@ -130,7 +130,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         explaining: Explaining::AsUsual,
         verify: Verify::No,
         serial_order: Serial::No,
-        predicting: Predicting { steps: args.budget * 1_000_000, schedules: None },
+        predicting: Predicting { steps: args.budget * 1_000_000, ..Predicting::default() },
         aside: Rules { known: Some(&configuration.known), idioms: &configuration.idioms },
     };
     let again = if configuration.idioms.is_empty() { Again::No } else { Again::Yes };

@@ -117,6 +117,13 @@ impl InForce {
         InForce { config: Config::default(), waits: By::Default, updates: By::Default, accesses: None }
     }
 
+    /// The same for prediction, where waits split blocks unless an option says otherwise: what others do while a block waits for
+    /// them is no violation that anybody wants to hear of.
+    pub(crate) fn for_prediction(mut self) -> InForce {
+        self.config.split_at_waits |= self.waits != By::Option;
+        self
+    }
+
     /// What a trace says about itself that is recorded, or made, under these.
     pub(crate) fn to_record(self) -> atomvet_trace::Conventions {
         atomvet_trace::Conventions {

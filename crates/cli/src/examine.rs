@@ -26,7 +26,7 @@ use crate::budget::Explaining;
 use crate::conventions::InForce;
 use crate::meter::Meter;
 use crate::pipeline::{self, Partial, Pass, Reading, Told, Until};
-use crate::predicted::{self, Foreseen, Predicting};
+use crate::predicted::{self, Foreseen, Predicting, Proof, Shown};
 use crate::refine::Entered;
 use crate::spec::Spec;
 use crate::spool::Source;
@@ -209,9 +209,12 @@ impl Examined {
                         .push(format!("{}: the witness for event {at} fails: {problem}", verdict.info.name));
                 }
             }
-            for foreboding in &verdict.foreseen.violations {
-                if let Some(Err(problem)) = &foreboding.judgement {
-                    let fingerprint = foreboding.fingerprint;
+            let foreseen = &verdict.foreseen;
+            let violations = foreseen.violations.iter().map(|found| (&found.proof, found.fingerprint));
+            let deadlocks = foreseen.deadlocks.iter().map(|told| (&told.proof, told.fingerprint));
+            let races = foreseen.races.iter().map(|told| (&told.proof, told.fingerprint));
+            for (proof, fingerprint) in violations.chain(deadlocks).chain(races) {
+                if let Proof { judgement: Some(Err(problem)), .. } = proof {
                     errors.push(format!(
                         "{}: the schedule for {fingerprint:016x} fails: {problem}",
                         verdict.info.name
@@ -285,6 +288,9 @@ pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Exam
         verdict.foreseen.set_benign_aside(&benign);
     }
     predicted::schedules(source, options, limit, &pass, &mut verdicts)?;
+    if options.predicting.shown == Shown::WithSchedule {
+        verdicts.iter_mut().for_each(|verdict| verdict.foreseen.leave_out_what_locks_alone_allow());
+    }
     let seconds = started.elapsed().as_secs_f64();
     let (trace, in_force) = (source.given.clone(), options.in_force);
     Ok(Examined { trace, pass, in_force, verdicts, scene, entered, serial_order, seconds })
@@ -316,13 +322,16 @@ const BETWEEN_LOOKS: usize = 64;
 impl Running {
     fn new(account: usize, entry: &Entry, options: &Options<'_>) -> Running {
         let mut meter = Meter::new(account);
-        let analysis = meter.measure(|| (entry.new)(&options.in_force.config));
+        let in_force = match entry.info.kind {
+            Kind::Observed => options.in_force,
+            Kind::Predictive => options.in_force.for_prediction(),
+        };
+        let config = in_force.config;
+        let analysis = meter.measure(|| (entry.new)(&config));
         let mut findings = match options.instances {
-            Instances::Folded if options.aside.idioms.is_empty() => {
-                Findings::folded(&options.in_force.config)
-            }
-            Instances::Folded => Findings::block_instances(&options.in_force.config),
-            Instances::All => Findings::all_instances(&options.in_force.config),
+            Instances::Folded if options.aside.idioms.is_empty() => Findings::folded(&config),
+            Instances::Folded => Findings::block_instances(&config),
+            Instances::All => Findings::all_instances(&config),
         };
         findings.effort = options.predicting.effort(entry.info.name);
         let asked = entry.info.kind == Kind::Observed || options.in_force.allow_prediction();

@@ -90,7 +90,7 @@ const WORDS: &[(&str, &str)] = &[
     (
         "race",
         "Two accesses of one variable by different threads, not both reads, that no lock and no order of threads keeps\n\
-         apart. For information only: a trace does not tell which accesses are atomic operations of the program.",
+         apart, and that a schedule brings next to each other. For information only.",
     ),
     (
         "remedy",
@@ -100,8 +100,9 @@ const WORDS: &[(&str, &str)] = &[
     (
         "schedule",
         "A reordering of a recorded execution that shows a predicted violation: the same events in each thread, as\n\
-         far as they go, in another order between threads. `atomvet check --schedules DIR` writes each as a trace,\n\
-         in which the violation can be observed.",
+         far as they go, in another order between threads. Every read sees the write that it saw; in a relaxed\n\
+         schedule, the blocks of the pattern may see other values of the pattern's own variables.\n\
+         `atomvet check --schedules DIR` writes each as a trace, in which the violation can be observed.",
     ),
     (
         "serializable",
@@ -302,6 +303,13 @@ const STRENGTHS: &[(Strength, &str)] = &[
         "It did not happen in this run, but a reordering of it in which it happens was found and verified: every \
          thread does what it did, locks, fork, join and barriers are respected, and every read sees the write \
          that it saw, up to the point where the pattern is complete.",
+    ),
+    (
+        Strength::Relaxed,
+        "It did not happen in this run, but a reordering of it in which it happens was found and verified, if the blocks of \
+         the pattern do the same with another value of the pattern's own variables: their reads of those see another write \
+         than in this run, all other reads see what they saw. The finding says which block and which variables. A lost update \
+         in a run that went well can have no better proof: each block read what the one before it wrote.",
     ),
     (
         Strength::Predicted,

@@ -138,6 +138,7 @@ impl Again {
         let config = accesses.config(&options.in_force.config);
         // The registry has the exact algorithm first.
         let exact = ((CHECKERS[0].new)(&config), Findings::all_instances(&config));
+        let config = accesses.config(&options.in_force.for_prediction().config);
         let predictive =
             verdicts.iter().enumerate().filter(|(_, verdict)| verdict.info.kind == Kind::Predictive);
         let predictive = predictive.filter_map(|(place, verdict)| {

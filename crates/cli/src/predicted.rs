@@ -2,36 +2,33 @@
 //!
 //! ```text
 //! pass 1       Findings.predicted ──► Foreseen: folded by fingerprint
-//! once more    the events, if any violation could have a schedule ──► search ──► verify ──► --schedules DIR
+//! once more    the events, if anything could have a schedule ──► search ──► verify ──► --schedules DIR
+//! at the end   what has no schedule is left out and counted, unless it was asked for
 //! ```
 
 pub(crate) mod json;
+mod search;
 
 use std::collections::HashMap;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::Context;
 use atomvet_check::predictive::Effort;
 use atomvet_check::predictive::effort::{Done, Keep, Watch};
 use atomvet_check::predictive::predicted::{Deadlock, Moment, Prediction, Race, Reason};
-use atomvet_check::predictive::schedule::{self, Goal, Outcome, Recorded};
-use atomvet_check::{Findings, Stats, Strength};
-use atomvet_trace::{Event, EventId, Format, Names, Op};
+use atomvet_check::registry::Entry;
+use atomvet_check::{Findings, Here, Kind, Stats, Strength};
+use atomvet_trace::{Names, Op, RegionId, SiteId};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::aside::Aside;
-use crate::budget::Budget;
-use crate::examine::{Judgement, Options, Verdict, Wanted, site, word};
+use crate::examine::{Judgement, site, word};
 use crate::idioms::Benign;
 use crate::interrupt::{self, Overdue};
-use crate::output::Output;
-use crate::pipeline::{self, Pass, Told, Until};
+use crate::memory;
 use crate::progress::Work;
-use crate::spool::Source;
-use crate::writer::Writer;
-use crate::{memory, say};
+
+pub(crate) use search::schedules;
 
 /// How prediction is done.
 #[derive(Clone, Debug)]
@@ -40,11 +37,39 @@ pub(crate) struct Predicting {
     pub(crate) steps: u64,
     /// Where schedules are written to, if anywhere.
     pub(crate) schedules: Option<PathBuf>,
+    /// What is shown.
+    pub(crate) shown: Shown,
+}
+
+/// What `--predict` asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum Predict {
+    /// What a schedule shows
+    Schedules,
+    /// All that the locks alone allow
+    Locks,
+}
+
+/// What is shown if `--predict` says this and these algorithms were named: who names an algorithm that predicts wants to know what
+/// it says.
+pub(crate) fn shown(predict: Option<Predict>, named: &[&Entry]) -> Shown {
+    let names_one = named.iter().any(|entry| entry.info.kind == Kind::Predictive);
+    if predict == Some(Predict::Schedules) && !names_one { Shown::WithSchedule } else { Shown::ByLocks }
+}
+
+/// Which predictions are shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shown {
+    /// Those with a schedule. The others are counted.
+    WithSchedule,
+    /// All that the algorithms say, taking only locks and the order of threads into account.
+    ByLocks,
 }
 
 impl Default for Predicting {
     fn default() -> Self {
-        Predicting { steps: atomvet_check::predictive::effort::DEFAULT_STEPS, schedules: None }
+        let steps = atomvet_check::predictive::effort::DEFAULT_STEPS;
+        Predicting { steps, schedules: None, shown: Shown::ByLocks }
     }
 }
 
@@ -61,40 +86,57 @@ impl Predicting {
         });
         Effort::new(self.steps, Some(watch))
     }
-
-    /// Steps that the search for one schedule may take.
-    fn steps_per_schedule(&self) -> u64 {
-        (self.steps / 1000).max(1)
-    }
 }
-
-/// A trace longer than this is not searched for schedules: its events would not fit into memory with what is
-/// known about each.
-const MOST_EVENTS: u64 = 50_000_000;
 
 /// What one predictive algorithm says about a trace.
 #[derive(Default)]
 pub(crate) struct Foreseen {
     /// Blocks that are not atomic in some interleaving.
     pub(crate) violations: Vec<Foreboding>,
-    /// Data races, with their fingerprints.
-    pub(crate) races: Vec<(Race, u64)>,
-    /// Potential deadlocks, with their fingerprints.
-    pub(crate) deadlocks: Vec<(Deadlock, u64)>,
+    /// Data races.
+    pub(crate) races: Vec<Told<Race>>,
+    /// Potential deadlocks.
+    pub(crate) deadlocks: Vec<Told<Deadlock>>,
     /// Whether everything was judged.
     pub(crate) complete: bool,
     /// Why nothing was judged.
     pub(crate) not_judged: Option<&'static str>,
     /// What was found and does not count.
     pub(crate) aside: ForeseenAside,
+    /// What is not shown, because no schedule shows it.
+    pub(crate) left_out: LeftOut,
+}
+
+/// How much is not shown, because no schedule shows it: possible by locks alone.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct LeftOut {
+    pub(crate) violations: u64,
+    pub(crate) deadlocks: u64,
+    pub(crate) races: u64,
+    /// So many of them were not decided: the search was cut off, or not made.
+    pub(crate) undecided: u64,
+}
+
+impl LeftOut {
+    fn add(&mut self, search: Search) {
+        self.undecided += u64::from(matches!(search, Search::NotTried | Search::OutOfBudget));
+    }
+}
+
+/// A race or deadlock and what is known about it.
+pub(crate) struct Told<T> {
+    pub(crate) what: T,
+    /// The same for the same mistake in every run.
+    pub(crate) fingerprint: u64,
+    pub(crate) proof: Proof,
 }
 
 /// What was predicted and does not count, with the reasons.
 #[derive(Default)]
 pub(crate) struct ForeseenAside {
     pub(crate) violations: Vec<(Foreboding, Aside)>,
-    pub(crate) races: Vec<(Race, u64, Aside)>,
-    pub(crate) deadlocks: Vec<(Deadlock, u64, Aside)>,
+    pub(crate) races: Vec<(Told<Race>, Aside)>,
+    pub(crate) deadlocks: Vec<(Told<Deadlock>, Aside)>,
 }
 
 /// A predicted violation and what is known about it.
@@ -105,23 +147,60 @@ pub(crate) struct Foreboding {
     pub(crate) fingerprint: u64,
     /// It is not predicted without the accesses that idioms name.
     pub(crate) is_benign: bool,
-    /// Whether a schedule was looked for, and what became of it.
+    /// Whether a schedule shows it.
+    pub(crate) proof: Proof,
+}
+
+/// Whether a schedule was looked for, and what became of it.
+#[derive(Default)]
+pub(crate) struct Proof {
     pub(crate) search: Search,
     /// Where the schedule was written to.
     pub(crate) schedule: Option<PathBuf>,
     /// What the independent judge says about the schedule, if there is one.
     pub(crate) judgement: Option<Judgement>,
+    /// The reads that see another write in it than recorded.
+    pub(crate) relaxed: Vec<RelaxedRead>,
+}
+
+impl Proof {
+    /// How sure a finding is that locks and threads allow.
+    pub(crate) fn strength(&self) -> Strength {
+        match self.search {
+            Search::Found => Strength::Scheduled,
+            Search::Relaxed => Strength::Relaxed,
+            _ => Strength::Predicted,
+        }
+    }
+
+    fn is_shown(&self) -> bool {
+        self.strength() < Strength::Predicted
+    }
+}
+
+/// A read that sees another write in a schedule than recorded.
+pub(crate) struct RelaxedRead {
+    pub(crate) read: Here,
+    /// The outermost block that it is in.
+    pub(crate) block: Option<(RegionId, SiteId)>,
 }
 
 /// What became of the search for a schedule.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Search {
     /// There was none.
+    #[default]
     NotTried,
+    /// There was none: no block of the pattern would be violated in a schedule, though together they have no serial order.
+    NoGoal,
     /// One was found.
     Found,
-    /// No reordering in which the program reads what it read shows the pattern.
+    /// One was found in which the pattern's blocks see other values than recorded.
+    Relaxed,
+    /// No reordering in which the program reads what it read, but for that, shows it.
     None,
+    /// No reordering that locks, fork, join and barriers allow shows it, whatever the program reads.
+    Impossible,
     /// None was found in as many steps as were granted.
     OutOfBudget,
 }
@@ -130,9 +209,11 @@ impl Search {
     /// As shown in every output.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Search::NotTried => "not tried",
+            Search::NotTried | Search::NoGoal => "not tried",
             Search::Found => "found",
+            Search::Relaxed => "relaxed",
             Search::None => "none",
+            Search::Impossible => "impossible",
             Search::OutOfBudget => "out of budget",
         }
     }
@@ -157,25 +238,25 @@ impl Foreseen {
                 prediction,
                 fingerprint,
                 is_benign: false,
-                search: Search::NotTried,
-                schedule: None,
-                judgement: None,
+                proof: Proof::default(),
             });
         }
         fold.seen.clear();
         for race in predicted.races {
             let fingerprint = of_race(&race, names);
             match fold.first(fingerprint, foreseen.races.len()) {
-                Some(first) => foreseen.races[first].0.count += race.count,
-                None => foreseen.races.push((race, fingerprint)),
+                Some(first) => foreseen.races[first].what.count += race.count,
+                None => foreseen.races.push(Told { what: race, fingerprint, proof: Proof::default() }),
             }
         }
         fold.seen.clear();
         for deadlock in predicted.deadlocks {
             let fingerprint = of_deadlock(&deadlock, names);
             match fold.first(fingerprint, foreseen.deadlocks.len()) {
-                Some(first) => foreseen.deadlocks[first].0.count += deadlock.count,
-                None => foreseen.deadlocks.push((deadlock, fingerprint)),
+                Some(first) => foreseen.deadlocks[first].what.count += deadlock.count,
+                None => {
+                    foreseen.deadlocks.push(Told { what: deadlock, fingerprint, proof: Proof::default() })
+                }
             }
         }
         foreseen
@@ -195,6 +276,32 @@ impl Foreseen {
                 None => self.violations.push(foreboding),
             }
         }
+    }
+
+    /// Leaves out what no schedule shows, and counts it.
+    pub(crate) fn leave_out_what_locks_alone_allow(&mut self) {
+        let out = &mut self.left_out;
+        self.violations.retain(|foreboding| {
+            let shown = foreboding.proof.is_shown();
+            if !shown {
+                out.violations += 1;
+                out.add(foreboding.proof.search);
+            }
+            shown
+        });
+        self.deadlocks.retain(|told| {
+            let shown = told.proof.is_shown();
+            if !shown {
+                out.deadlocks += 1;
+                out.add(told.proof.search);
+            }
+            shown
+        });
+        self.races.retain(|told| {
+            let shown = told.proof.is_shown();
+            out.races += u64::from(!shown);
+            shown
+        });
     }
 
     /// Whether something is wrong. (A race is not: a trace does not tell which accesses are atomic operations.)
@@ -265,136 +372,6 @@ fn place<'a>(moment: &Moment, names: &'a Names) -> [&'a str; 2] {
 fn hash(parts: &[&str]) -> u64 {
     let text: String = parts.iter().map(|part| format!("{}:{part}", part.len())).collect();
     xxh3_64(text.as_bytes())
-}
-
-/// Looks for a schedule for every predicted violation that will be shown, and writes those that were found; for no longer than
-/// `limit`.
-pub(crate) fn schedules(
-    source: &mut Source,
-    options: &Options<'_>,
-    limit: Duration,
-    pass: &Pass,
-    verdicts: &mut [Verdict],
-) -> Result<(), atomvet_trace::Error> {
-    let shown = match options.witnesses {
-        Wanted::None => 0,
-        Wanted::All => usize::MAX,
-    };
-    let wanted = verdicts.iter().flat_map(|verdict| verdict.foreseen.violations.iter().take(shown));
-    if !wanted.into_iter().any(|foreboding| foreboding.prediction.reason == Reason::Pattern) {
-        return Ok(());
-    }
-    if source.ensure_kept().is_err() {
-        return Ok(());
-    }
-    if pass.tally.events > MOST_EVENTS {
-        say::note(format!(
-            "{}: no schedules were looked for: they take traces of at most {} events",
-            crate::spool::called(&source.given),
-            crate::grid::grouped(MOST_EVENTS)
-        ));
-        return Ok(());
-    }
-    let budget = Budget::last(limit);
-    let until = Until::Event(EventId(pass.tally.events), budget);
-    let mut events: Vec<Event> = Vec::new();
-    let read = pipeline::run(source, options.reading(until, Told::No), |slice| {
-        events.extend_from_slice(slice.events);
-        ControlFlow::Continue(())
-    })?;
-    if read.partial.is_some() {
-        say_stopped(&source.given);
-        return Ok(());
-    }
-    let stage =
-        Stage { options, events: &events, recorded: Recorded::new(&options.in_force.config, &events), pass };
-    let mut work = Work::new("schedules");
-    for verdict in verdicts.iter_mut() {
-        let of = verdict.foreseen.violations.len().min(shown) as u64;
-        for (done, foreboding) in (0..).zip(verdict.foreseen.violations.iter_mut().take(shown)) {
-            if budget.is_spent() {
-                say_stopped(&source.given);
-                return Ok(());
-            }
-            work.at("violations", done, of);
-            stage.search(foreboding);
-        }
-    }
-    Ok(())
-}
-
-fn say_stopped(given: &str) {
-    say::note(format!(
-        "{}: not every schedule was looked for: interrupted, or the time was spent (--explain-seconds sets it)",
-        crate::spool::called(given)
-    ));
-}
-
-/// What a search needs.
-struct Stage<'a> {
-    options: &'a Options<'a>,
-    events: &'a [Event],
-    recorded: Recorded<'a>,
-    pass: &'a Pass,
-}
-
-impl Stage<'_> {
-    fn search(&self, foreboding: &mut Foreboding) {
-        let prediction = &mut foreboding.prediction;
-        if prediction.reason != Reason::Pattern {
-            return;
-        }
-        let Some(shown) = prediction.patterns.first().map(|pattern| pattern.block) else { return };
-        let mut left = self.options.predicting.steps_per_schedule();
-        foreboding.search = Search::None;
-        for i in 0..prediction.patterns.len() {
-            let pattern = &prediction.patterns[i];
-            // A schedule has to show what the finding says: this block.
-            let is_it = (pattern.block.region, pattern.block.site) == (shown.region, shown.site);
-            let Some(goal) = self.recorded.goal(pattern).filter(|_| is_it) else { continue };
-            let (outcome, spent) = self.recorded.search(&goal, left);
-            left = left.saturating_sub(spent);
-            match outcome {
-                Outcome::None => {}
-                Outcome::OutOfBudget => foreboding.search = Search::OutOfBudget,
-                Outcome::Found(schedule) => {
-                    let judgement =
-                        schedule::verify(&self.options.in_force.config, self.events, &schedule, &goal);
-                    if judgement.is_ok() {
-                        prediction.strength = Strength::Scheduled;
-                        prediction.patterns.swap(0, i);
-                        foreboding.search = Search::Found;
-                        foreboding.schedule = self.write(&schedule, &goal, foreboding.fingerprint);
-                    }
-                    foreboding.judgement = Some(judgement);
-                    return;
-                }
-            }
-            if left == 0 {
-                foreboding.search = Search::OutOfBudget;
-                return;
-            }
-        }
-    }
-
-    /// Writes a schedule as a trace, if that is wanted. A failure is told, and the finding stays.
-    fn write(&self, schedule: &[EventId], goal: &Goal, fingerprint: u64) -> Option<PathBuf> {
-        let directory = self.options.predicting.schedules.as_ref()?;
-        let path = directory.join(format!("{fingerprint:016x}.std"));
-        let written = Output::create(Some(&path), &[] as &[PathBuf])
-            .and_then(|output| Writer::new(Format::Text, &self.options.in_force.to_record(), output))
-            .and_then(|mut writer| {
-                let _ = writer.write(&self.pass.names, &self.recorded.trace(schedule, goal))?;
-                writer.finish()
-            });
-        match written {
-            Ok(()) => Some(path),
-            Err(error) => {
-                say::error(format!("{error:#}"));
-                None
-            }
-        }
-    }
 }
 
 /// Makes the directory for schedules, before any work is done.

@@ -32,6 +32,16 @@ impl Writer {
         }
     }
 
+    /// Writes a line that readers skip. The binary format has none.
+    pub(crate) fn comment(&mut self, text: &str) -> anyhow::Result<()> {
+        match self.to.comment(text) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(error).context(self.problem.clone())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The trace is whole.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         match self.to.finish() {

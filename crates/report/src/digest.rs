@@ -137,7 +137,8 @@ const LONGEST_REASON: usize = 400;
 
 /// Within a level, what is surer comes first.
 fn rank(strength: &str) -> usize {
-    const SURE: [&str; 4] = ["observed", "predicted, with schedule", "predicted", "suspected"];
+    const SURE: [&str; 5] =
+        ["observed", "predicted, with schedule", "predicted, with other values", "predicted", "suspected"];
     SURE.iter().position(|known| *known == strength).unwrap_or(SURE.len())
 }
 

@@ -23,6 +23,8 @@ pub struct Finding {
     pub rule: Rule,
     /// How sure, in the words of every output.
     pub strength: String,
+    /// Under which condition it can happen, if under one: "if take does the same with another value of stock".
+    pub condition: Option<String>,
     /// How much it matters.
     pub level: Level,
     /// Whether it makes a check fail. (A data race does not, nor does what is set aside.)
@@ -124,6 +126,14 @@ impl Aside {
 }
 
 impl Finding {
+    /// How sure, with the condition in place of its class.
+    pub fn sure(&self) -> String {
+        match &self.condition {
+            Some(condition) => format!("predicted, {condition}"),
+            None => self.strength.clone(),
+        }
+    }
+
     /// Whether its arrows say that one of two events comes first. Nothing orders those of a data race.
     pub fn is_ordered(&self) -> bool {
         self.rule.id != "data-race"

@@ -202,7 +202,7 @@ fn plain(text: &mut String, digest: &Digest) {
             "<li id=\"plain-{}\"><strong>{}</strong> ({})<br>{}</li>",
             escaped(&finding.fingerprint),
             escaped(&finding.title),
-            escaped(&finding.strength),
+            escaped(&finding.sure()),
             finding.lines().iter().map(|line| escaped(line)).collect::<Vec<_>>().join("<br>")
         );
     }

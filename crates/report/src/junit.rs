@@ -72,7 +72,7 @@ fn cases(trace: &Summary, findings: &[&Finding]) -> (String, Numbers) {
                     "      <failure type=\"{}\" message=\"{} ({})\">{}</failure>",
                     quoted(&finding.rule.id),
                     quoted(&finding.title),
-                    quoted(&finding.strength),
+                    quoted(&finding.sure()),
                     quoted(&finding.lines().join("\n"))
                 );
                 numbers.failures += 1;
@@ -131,7 +131,7 @@ fn rest(text: &mut String, class: &str, trace: &Summary, findings: &[&Finding], 
         trace.verdicts.iter().map(|(name, verdict)| format!("{name}: {verdict}")).collect();
     said.extend(trace.warnings.iter().cloned());
     for finding in findings.iter().filter(|finding| !finding.counts && finding.aside.is_none()) {
-        said.push(format!("{} ({}): {}", finding.title, finding.strength, finding.lines().join(" ")));
+        said.push(format!("{} ({}): {}", finding.title, finding.sure(), finding.lines().join(" ")));
     }
     if !said.is_empty() {
         put!(text, "      <system-out>{}</system-out>", quoted(&said.join("\n")));

@@ -448,12 +448,43 @@ pub struct Predictive {
     pub races: Vec<Race>,
     /// Threads that could wait for each other for ever.
     pub deadlocks: Vec<Deadlock>,
+    /// What locks alone allow and no schedule shows, if that was not asked for. Added later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOut>,
     /// The figures of its paper.
     pub stats: Figures,
     /// Its own work.
     pub seconds: f64,
     /// The most memory it had in use at once.
     pub peak_bytes: u64,
+}
+
+/// How much is not listed, because locks alone allow it and no schedule shows it.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Debug)]
+pub struct LeftOut {
+    /// Violations.
+    pub violations: u64,
+    /// Deadlocks.
+    pub deadlocks: u64,
+    /// Races.
+    pub races: u64,
+    /// Violations and deadlocks of which it is not known whether there is a schedule: the search was cut off.
+    pub undecided: u64,
+}
+
+/// A read that sees another write in a schedule than it saw in the recording.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
+pub struct RelaxedRead {
+    /// Its number.
+    pub event: u64,
+    /// Its thread.
+    pub thread: String,
+    /// The variable.
+    pub on: String,
+    /// Where.
+    pub site: Option<String>,
+    /// The outermost block that it is in.
+    pub block: Option<String>,
 }
 
 /// A block that is not atomic in some schedule.
@@ -481,6 +512,9 @@ pub struct Prediction {
     pub schedule: Option<String>,
     /// What became of the search for a schedule.
     pub search: String,
+    /// The reads that see other values in the schedule. Added later.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub relaxed: Vec<RelaxedRead>,
     /// What is wrong with the schedule: an internal error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verify_error: Option<String>,
@@ -520,6 +554,9 @@ pub struct Race {
     pub variable: String,
     /// The two.
     pub events: [Moment; 2],
+    /// What became of the search for a schedule that brings them next to each other. Added later.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub search: String,
     /// The same for the same mistake in every run.
     pub fingerprint: String,
     /// How many instances this entry stands for.
@@ -534,6 +571,21 @@ pub struct Race {
 pub struct Deadlock {
     /// Each wants what the next one has.
     pub cycle: Vec<Waiting>,
+    /// How sure. Added later: empty in older reports.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub strength: String,
+    /// The trace that shows it. Added later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<String>,
+    /// What became of the search for a schedule. Added later.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub search: String,
+    /// The reads that see other values in the schedule. Added later.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub relaxed: Vec<RelaxedRead>,
+    /// What is wrong with the schedule: an internal error. Added later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify_error: Option<String>,
     /// The same for the same mistake in every run.
     pub fingerprint: String,
     /// How many instances this entry stands for.

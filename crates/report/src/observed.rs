@@ -26,6 +26,7 @@ pub(crate) fn finding(violation: &Violation, checker: &str, trace: usize) -> Fin
     Finding {
         fingerprint: short(&violation.fingerprint),
         strength: short(&violation.strength),
+        condition: None,
         level: Level::Error,
         counts: true,
         aside: None,

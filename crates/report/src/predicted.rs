@@ -1,7 +1,7 @@
 //! From a prediction, a race and a potential deadlock to findings in words.
 
 use crate::finding::{Arrow, Bar, Finding, Level, Origin, Row, Scene, Site};
-use crate::model::{Block, Deadlock, Moment, Prediction, Race};
+use crate::model::{Block, Deadlock, Moment, Prediction, Race, RelaxedRead};
 use crate::rules;
 use crate::words::{self, Pair, Tense, list, short};
 
@@ -28,6 +28,7 @@ pub(crate) fn violation(prediction: &Prediction, checker: &str, trace: usize) ->
     Finding {
         fingerprint: short(&prediction.fingerprint),
         strength: short(&prediction.strength),
+        condition: condition(&prediction.relaxed),
         level,
         counts: true,
         aside: None,
@@ -36,6 +37,7 @@ pub(crate) fn violation(prediction: &Prediction, checker: &str, trace: usize) ->
         meaning: rule.meaning.to_owned(),
         conclusion: match reasons.len() {
             0 => String::new(),
+            _ if prediction.search == "impossible" => String::new(),
             _ => "So in this order, which locks and threads allow, the block is not one indivisible step."
                 .to_owned(),
         },
@@ -117,31 +119,79 @@ fn notes(prediction: &Prediction) -> Vec<String> {
     if prediction.block.begin_event != prediction.transaction.begin_event {
         notes.push(format!("It is inside {}.", name(&prediction.transaction)));
     }
-    match (prediction.search.as_str(), &prediction.schedule) {
-        ("found", Some(path)) => notes.push(format!(
-            "Schedule: {}, a reordering of this execution in which it happens; verified.",
-            short(path)
-        )),
-        ("found", None) => notes.push(
-            "Schedule: found and verified, a reordering of this execution in which it happens (check --schedules DIR writes it)."
-                .to_owned(),
-        ),
-        ("none", _) => notes.push(
-            "Schedule: none in which the program reads what it read in this run; the locks allow it, the values may not."
-                .to_owned(),
-        ),
-        ("out of budget", _) => {
-            notes.push("Schedule: none found within the budget (check --budget raises it).".to_owned());
-        }
-        _ => {}
-    }
-    if let Some(problem) = &prediction.verify_error {
-        notes.push(format!(
-            "INTERNAL ERROR: the independent judge does not accept the schedule: {}",
-            short(problem)
-        ));
-    }
+    notes.extend(proof(&prediction.search, prediction.schedule.as_deref(), &prediction.relaxed));
+    notes.extend(contradiction(prediction.verify_error.as_deref()));
     notes
+}
+
+/// Under which condition a relaxed schedule is one.
+fn condition(relaxed: &[RelaxedRead]) -> Option<String> {
+    let mut who: Vec<String> = Vec::new();
+    let mut what: Vec<String> = Vec::new();
+    for read in relaxed {
+        let block = read.block.as_deref().map(|block| match block.strip_prefix('@') {
+            Some(site) => format!("the block at {}", short(site)),
+            None => short(block),
+        });
+        let block = block.unwrap_or_else(|| format!("thread {}", short(&read.thread)));
+        let variable = short(&read.on);
+        if !who.contains(&block) {
+            who.push(block);
+        }
+        if !what.contains(&variable) {
+            what.push(variable);
+        }
+    }
+    let verb = if who.len() == 1 { "does" } else { "do" };
+    let value = if what.len() == 1 { "another value" } else { "other values" };
+    (!who.is_empty())
+        .then(|| format!("if {} {verb} the same with {value} of {}", joined(&who), joined(&what)))
+}
+
+fn joined(names: &[String]) -> String {
+    match names {
+        [names @ .., last] if !names.is_empty() => format!("{} and {last}", names.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+/// What the search for a schedule came to, in words.
+fn proof(search: &str, schedule: Option<&str>, relaxed: &[RelaxedRead]) -> Option<String> {
+    let found = match schedule {
+        Some(path) => format!("{}, a reordering of this execution in which it happens; verified.", short(path)),
+        None => "found and verified, a reordering of this execution in which it happens (check --schedules DIR writes it)."
+            .to_owned(),
+    };
+    Some(match search {
+        "found" => format!("Schedule: {found}"),
+        "relaxed" => {
+            let reads = |read: &RelaxedRead| {
+                let place = read.site.as_deref().map_or_else(|| format!("event {}", read.event), short);
+                format!("{} at {place}", short(&read.on))
+            };
+            let mut reads: Vec<String> = relaxed.iter().map(reads).collect();
+            reads.dedup();
+            const MOST: usize = 4;
+            if reads.len() > MOST {
+                let more = reads.len() - MOST;
+                reads.truncate(MOST);
+                reads.push(format!("{more} more"));
+            }
+            format!("Schedule: {found} There, these reads see another write than in this run: {}.", joined(&reads))
+        }
+        "none" => "Schedule: none, all were tried: the locks allow it, but not with the values that the program reads."
+            .to_owned(),
+        "impossible" => "Schedule: none, all were tried: locks and the order of threads do not allow it. This is a false alarm of \
+                         the algorithm."
+            .to_owned(),
+        "out of budget" => "Schedule: none found within the budget (check --budget raises it).".to_owned(),
+        _ => return None,
+    })
+}
+
+fn contradiction(problem: Option<&str>) -> Option<String> {
+    let problem = short(problem?);
+    Some(format!("INTERNAL ERROR: the independent judge does not accept the schedule: {problem}"))
 }
 
 fn scene<'a>(moments: impl Iterator<Item = &'a Moment>) -> Scene {
@@ -215,18 +265,27 @@ pub(crate) fn deadlock(deadlock: &Deadlock, checker: &str, trace: usize) -> Find
         }
     }
     let subject = list(&locks);
+    notes.extend(proof(&deadlock.search, deadlock.schedule.as_deref(), &deadlock.relaxed));
+    notes.extend(contradiction(deadlock.verify_error.as_deref()));
+    let strength = if deadlock.strength.is_empty() { "predicted" } else { &deadlock.strength };
     Finding {
         fingerprint: short(&deadlock.fingerprint),
-        strength: "predicted".to_owned(),
-        level: Level::Warning,
+        strength: short(strength),
+        condition: condition(&deadlock.relaxed),
+        level: if deadlock.search == "found" { Level::Error } else { Level::Warning },
         counts: true,
         aside: None,
         title: format!("a deadlock is possible over {subject}"),
         site: cycle.first().and_then(|waiting| waiting.wants.site.as_deref()).map(Site::new),
         meaning: rule.meaning.to_owned(),
         reasons,
-        conclusion: "So none of them can go on. No lock is held by all of them, so they can get there at the same time."
-            .to_owned(),
+        conclusion: match deadlock.search.as_str() {
+            "found" | "relaxed" => "So none of them can go on.".to_owned(),
+            "impossible" => String::new(),
+            _ => "So none of them can go on. No lock is held by all of them: as far as locks tell, they can get there at the \
+                  same time."
+                .to_owned(),
+        },
         remedy: rule.remedy.to_owned(),
         rule,
         notes,
@@ -260,6 +319,7 @@ pub(crate) fn race(race: &Race, checker: &str, trace: usize) -> Finding {
     Finding {
         fingerprint: short(&race.fingerprint),
         strength: "predicted".to_owned(),
+        condition: None,
         level: Level::Note,
         counts: false,
         aside: None,

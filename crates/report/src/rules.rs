@@ -82,6 +82,10 @@ pub(crate) fn strength_meaning(strength: &str) -> &'static str {
         "predicted, with schedule" => {
             "a reordering of the recorded execution in which it happens was found and verified"
         }
+        "predicted, with other values" => {
+            "a reordering of the recorded execution in which it happens was found and verified, if the blocks of the pattern \
+             do the same with another value of its variables"
+        }
         "predicted" => "locks and the order of threads allow it; the values that the program reads might not",
         "suspected" => "nothing was found that rules it out; often a false alarm",
         _ => "",

@@ -171,7 +171,7 @@ impl<'a> Telling<'a> {
         let mut message = format!(
             "{} ({}). {}: {}.",
             finding.title,
-            finding.strength,
+            finding.sure(),
             capitalised(finding.rule.name),
             finding.meaning
         );

@@ -204,6 +204,14 @@ impl<W: Write> Output<W> {
         }
     }
 
+    /// Writes a line that readers skip, where the format has such lines.
+    pub fn comment(&mut self, text: &str) -> io::Result<()> {
+        match self {
+            Output::Text(writer) => writer.comment(text),
+            Output::Binary(_) => Ok(()),
+        }
+    }
+
     /// Hands everything on to the sink, and flushes it: for a reader at the other end of a pipe.
     pub fn flush(&mut self) -> io::Result<()> {
         match self {

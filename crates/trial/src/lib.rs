@@ -10,7 +10,6 @@
 
 pub mod blamed;
 pub mod jvm;
-mod library;
 pub mod native;
 pub mod random;
 pub mod reduce;

@@ -66,6 +66,12 @@ impl Pattern {
         variables
     }
 
+    /// How far its moments are from each other in the recording. A schedule for events that are close is found soon.
+    pub fn span(&self) -> u64 {
+        let at = || self.moments.iter().map(|moment| moment.event.at.0);
+        at().max().unwrap_or(0) - at().min().unwrap_or(0)
+    }
+
     /// The locks that would keep the others out if the block held one of them from its first to its last
     /// moment: what others hold where they come in, those first that the block itself uses.
     pub fn missing_locks(&self) -> Vec<LockId> {
@@ -172,7 +178,7 @@ pub struct Predicted {
     fold: Option<Folds>,
 }
 
-/// The patterns that are kept of all instances of one finding. One of them may have a schedule.
+/// The patterns that are kept of all instances of one finding, those whose events are closest. One of them may have a schedule.
 const MOST_PATTERNS: usize = 24;
 
 /// What a moment is in every run.
@@ -210,8 +216,12 @@ impl Predicted {
         let fold = self.fold.as_mut().map(|fold| &mut fold.violations);
         if let Some(first) = seen(fold, key, &mut self.violations) {
             first.count += 1;
-            let room = MOST_PATTERNS.saturating_sub(first.patterns.len());
-            first.patterns.extend(patterns.into_iter().take(room));
+            first.patterns.extend(patterns);
+            if first.patterns.len() > MOST_PATTERNS {
+                // The first one is what the finding is known by.
+                first.patterns[1..].sort_by_key(Pattern::span);
+                first.patterns.truncate(MOST_PATTERNS);
+            }
             return;
         }
         self.violations.push(Prediction { strength, reason, transaction, patterns, count: 1 });

@@ -82,7 +82,7 @@ fn check(
     let mut meter = Meter::new(0);
     let mut analysis: Option<Box<dyn Analysis>> = Some(meter.measure(|| (entry.new)(&in_force.config)));
     let mut findings = Findings::folded(&in_force.config);
-    findings.effort = Predicting { steps: cell.steps, schedules: None }.effort(entry.info.name);
+    findings.effort = Predicting { steps: cell.steps, ..Predicting::default() }.effort(entry.info.name);
     let reading = Reading {
         discipline: cell.understanding.discipline(),
         spec: configuration.spec.as_ref(),

@@ -4,7 +4,7 @@ use atomvet_check::predictive::predicted::{Deadlock, Moment, Race, Reason, Waiti
 use atomvet_report::model;
 use atomvet_trace::{LockId, Names};
 
-use super::Foreboding;
+use super::{Foreboding, LeftOut, Proof, RelaxedRead, Told};
 use crate::aside::Aside;
 use crate::examine::{Verdict, site, word};
 use crate::json::{block, kind};
@@ -23,14 +23,15 @@ pub(crate) fn checker(verdict: &Verdict, names: &Names) -> model::Predictive {
             .chain(aside.violations.iter().map(|(foreboding, aside)| (foreboding, Some(aside))))
             .map(|(foreboding, aside)| violation(foreboding, aside, names))
             .collect(),
-        races: (foreseen.races.iter().map(|(race, print)| (race, print, None)))
-            .chain(aside.races.iter().map(|(race, print, aside)| (race, print, Some(aside))))
-            .map(|(race, print, aside)| self::race(race, *print, aside, names))
+        races: (foreseen.races.iter().map(|told| (told, None)))
+            .chain(aside.races.iter().map(|(told, aside)| (told, Some(aside))))
+            .map(|(told, aside)| race(told, aside, names))
             .collect(),
-        deadlocks: (foreseen.deadlocks.iter().map(|(deadlock, print)| (deadlock, print, None)))
-            .chain(aside.deadlocks.iter().map(|(deadlock, print, aside)| (deadlock, print, Some(aside))))
-            .map(|(deadlock, print, aside)| self::deadlock(deadlock, *print, aside, names))
+        deadlocks: (foreseen.deadlocks.iter().map(|told| (told, None)))
+            .chain(aside.deadlocks.iter().map(|(told, aside)| (told, Some(aside))))
+            .map(|(told, aside)| deadlock(told, aside, names))
             .collect(),
+        left_out: left_out(&foreseen.left_out),
         stats: verdict.stats.0.iter().copied().collect(),
         seconds: verdict.seconds,
         peak_bytes: verdict.peak_bytes,
@@ -54,9 +55,10 @@ fn violation(foreboding: &Foreboding, aside: Option<&Aside>, names: &Names) -> m
         events: shown.iter().flat_map(|pattern| &pattern.moments).map(|m| moment(m, names)).collect(),
         order: shown.map(|pattern| pattern.order.clone()).unwrap_or_default(),
         locks: shown.filter(|_| is_pattern).map(|p| locks(&p.missing_locks(), names)).unwrap_or_default(),
-        schedule: foreboding.schedule.as_ref().map(|path| path.display().to_string()),
-        search: foreboding.search.name().to_owned(),
-        verify_error: foreboding.judgement.as_ref().and_then(|judgement| judgement.clone().err()),
+        schedule: schedule(&foreboding.proof),
+        search: foreboding.proof.search.name().to_owned(),
+        relaxed: relaxed(&foreboding.proof, names),
+        verify_error: verify_error(&foreboding.proof),
         fingerprint: format!("{:016x}", foreboding.fingerprint),
         count: prediction.count,
         suppression,
@@ -80,23 +82,55 @@ fn locks(locks: &[LockId], names: &Names) -> Vec<String> {
     locks.iter().map(|&lock| names.locks.get(lock).to_owned()).collect()
 }
 
-fn race(race: &Race, fingerprint: u64, aside: Option<&Aside>, names: &Names) -> model::Race {
+fn race(told: &Told<Race>, aside: Option<&Aside>, names: &Names) -> model::Race {
+    let race = &told.what;
     model::Race {
         variable: names.variables.get(race.variable).to_owned(),
         events: [moment(&race.first, names), moment(&race.second, names)],
-        fingerprint: format!("{fingerprint:016x}"),
+        search: told.proof.search.name().to_owned(),
+        fingerprint: format!("{:016x}", told.fingerprint),
         count: race.count,
         suppression: aside.and_then(|aside| aside.parts().0),
     }
 }
 
-fn deadlock(deadlock: &Deadlock, fingerprint: u64, aside: Option<&Aside>, names: &Names) -> model::Deadlock {
+fn deadlock(told: &Told<Deadlock>, aside: Option<&Aside>, names: &Names) -> model::Deadlock {
     model::Deadlock {
-        cycle: deadlock.cycle.iter().map(|w| waiting(w, names)).collect(),
-        fingerprint: format!("{fingerprint:016x}"),
-        count: deadlock.count,
+        cycle: told.what.cycle.iter().map(|w| waiting(w, names)).collect(),
+        strength: told.proof.strength().name().to_owned(),
+        schedule: schedule(&told.proof),
+        search: told.proof.search.name().to_owned(),
+        relaxed: relaxed(&told.proof, names),
+        verify_error: verify_error(&told.proof),
+        fingerprint: format!("{:016x}", told.fingerprint),
+        count: told.what.count,
         suppression: aside.and_then(|aside| aside.parts().0),
     }
+}
+
+fn schedule(proof: &Proof) -> Option<String> {
+    proof.schedule.as_ref().map(|path| path.display().to_string())
+}
+
+fn verify_error(proof: &Proof) -> Option<String> {
+    proof.judgement.as_ref().and_then(|judgement| judgement.clone().err())
+}
+
+fn relaxed(proof: &Proof, names: &Names) -> Vec<model::RelaxedRead> {
+    let read = |relaxed: &RelaxedRead| model::RelaxedRead {
+        event: relaxed.read.at.0,
+        thread: names.threads.get(relaxed.read.thread).to_owned(),
+        on: relaxed.read.op.target_name(names).unwrap_or("").to_owned(),
+        site: site(names, relaxed.read.site).map(str::to_owned),
+        block: relaxed.block.map(|(region, site)| names.block(region, site)),
+    };
+    proof.relaxed.iter().map(read).collect()
+}
+
+/// None if nothing is.
+fn left_out(left_out: &LeftOut) -> Option<model::LeftOut> {
+    let LeftOut { violations, deadlocks, races, undecided } = *left_out;
+    (violations + deadlocks + races > 0).then_some(model::LeftOut { violations, deadlocks, races, undecided })
 }
 
 fn waiting(waiting: &Waiting, names: &Names) -> model::Waiting {

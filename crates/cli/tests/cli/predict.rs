@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::common::{Files, atomvet, atomvet_with, trace};
+use crate::schema::satisfies;
 
 /// A trace of the corpus.
 fn corpus(name: &str) -> String {
@@ -80,7 +81,98 @@ fn a_deadlock_is_a_finding_of_its_own() {
     }
     atomvet_with(&["check", "--predict", "-"], input.as_bytes())
         .ends_with(1)
-        .prints("1. a deadlock is possible over l, m (predicted)");
+        .prints("1. a deadlock is possible over l, m (predicted, with schedule)");
+}
+
+/// `take` reads and writes under a lock, but not under one: two threads, one after the other.
+const TAKE: &str = "T1|begin(take)|1 T1|acq(l)|2 T1|r(stock)|2 T1|rel(l)|2 T1|acq(l)|3 T1|w(stock)|3 T1|rel(l)|3 T1|end|4 \
+                    T2|begin(take)|1 T2|acq(l)|2 T2|r(stock)|2 T2|rel(l)|2 T2|acq(l)|3 T2|w(stock)|3 T2|rel(l)|3 T2|end|4";
+
+#[test]
+fn a_lost_update_in_a_run_that_went_well_is_shown_with_its_condition() {
+    let input = trace(TAKE);
+    let condition = "predicted, if take does the same with another value of stock";
+    atomvet_with(&["check", "--predict", "-"], input.as_bytes())
+        .ends_with(1)
+        .prints(&format!("1. take is not atomic ({condition}"))
+        .prints("these reads see another write than in this run: stock at");
+    for (format, holds) in
+        [("sarif", condition), ("junit", condition), ("html", "predicted, with other values")]
+    {
+        atomvet_with(&["check", "--predict", "--format", format, "-"], input.as_bytes())
+            .ends_with(1)
+            .prints(holds);
+    }
+    let report =
+        atomvet_with(&["check", "--predict", "--format", "json", "-"], input.as_bytes()).ends_with(1).json();
+    let violation = &checker(&report, "commit-node")["violations"][0];
+    assert_eq!(violation["strength"], "predicted, with other values");
+    assert_eq!(violation["search"], "relaxed");
+    assert_eq!(
+        (&violation["relaxed"][0]["on"], &violation["relaxed"][0]["block"]),
+        (&json!("stock"), &json!("take"))
+    );
+}
+
+#[test]
+fn a_relaxed_schedule_marks_the_reads_that_see_other_values() {
+    let files = Files::new(&[("t.std", &trace(TAKE))]);
+    let shown = files.at("shown");
+    let arguments = ["check", "--schedules", &shown, "--format", "json", &files.at("t.std")];
+    let report = atomvet(&arguments).ends_with(1).json();
+    let schedule =
+        checker(&report, "commit-node")["violations"][0]["schedule"].as_str().expect("a path").to_owned();
+    let text = std::fs::read_to_string(&schedule).expect("a schedule");
+    let marked = "# relaxed: the next read saw another write in the recording\nT2|r(stock)|2\n";
+    assert_eq!(text.matches(marked).count(), 1, "{text}");
+    atomvet(&["check", &schedule]).ends_with(1).prints("1. take is not atomic (observed");
+}
+
+#[test]
+fn what_locks_alone_allow_is_counted_and_listed_on_demand() {
+    // What thread 2 does depends on what the block has done.
+    let input = trace(
+        "T1|begin(a)|1 T1|r(x)|2 T1|w(x)|3 T1|w(flag)|4 T1|end|5 T2|begin(b)|6 T2|r(flag)|7 T2|w(x)|8 T2|end|9",
+    );
+    let run = atomvet_with(&["check", "--predict", "-"], input.as_bytes()).ends_with(0);
+    run.prints("left out: 2 violations, 2 data races that locks alone would allow, but no schedule shows;");
+    let report =
+        atomvet_with(&["check", "--predict", "--format", "json", "-"], input.as_bytes()).ends_with(0).json();
+    let left_out = json!({"violations": 2, "deadlocks": 0, "races": 2, "undecided": 0});
+    assert_eq!(checker(&report, "commit-node")["left_out"], left_out);
+    satisfies(&report);
+    for all in [["--predict=locks"], ["--algo=commit-node"]] {
+        let run = atomvet_with(&["check", all[0], "-"], input.as_bytes()).ends_with(1);
+        run.prints("1. a is not atomic (predicted)")
+            .prints("Schedule: none, all were tried: the locks allow it");
+    }
+    atomvet_with(&["check", "--predict=lock", "-"], input.as_bytes()).ends_with(2).complains("locks");
+}
+
+#[test]
+fn what_locks_forbid_is_said_to_be_a_false_alarm() {
+    // RV'03's example (10): the paper shows that the locks do not allow it.
+    let path = corpus("rv03_10");
+    atomvet(&["check", "--predict=locks", &path])
+        .ends_with(1)
+        .prints("all were tried: locks and the order of threads do not allow it. This is a");
+    // The deadlock is real.
+    atomvet(&["check", "--predict", &path])
+        .ends_with(1)
+        .prints("1. a deadlock is possible")
+        .prints("left out: 1 violation");
+}
+
+#[test]
+fn a_wait_splits_blocks_in_prediction() {
+    // A consumer that waits for its turn under the lock, in a block.
+    let input = trace(
+        "T2|begin(get)|1 T2|acq(l)|2 T2|r(n)|3 T2|wait(l)|4 T1|begin(put)|5 T1|acq(l)|6 T1|w(n)|7 T1|rel(l)|8 T1|end|9 \
+         T2|r(n)|3 T2|w(n)|10 T2|rel(l)|11 T2|end|12",
+    );
+    atomvet_with(&["check", "--no-config", "-"], input.as_bytes()).ends_with(1);
+    let run = atomvet_with(&["check", "--predict=locks", "--format", "json", "-"], input.as_bytes());
+    assert_eq!(checker(&run.json(), "commit-node")["atomic"], true);
 }
 
 #[test]

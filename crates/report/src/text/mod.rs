@@ -116,7 +116,7 @@ impl Told<'_> {
             1 => String::new(),
             count => format!(", seen {} times", grouped(count)),
         };
-        let headline = format!("{} ({}{seen})", finding.title, finding.strength);
+        let headline = format!("{} ({}{seen})", finding.title, finding.sure());
         let grave = Style::Grave(finding.level);
         page.hanging((grave, &format!("{number}. ")), grave, &headline);
         page.paragraph(3, (Style::Plain, ""), &self.whereabouts(finding));
@@ -128,7 +128,10 @@ impl Told<'_> {
             page.paragraph(
                 3,
                 (Style::Lead, "in another schedule:"),
-                "what locks and the order of threads allow",
+                match finding.strength.as_str() {
+                    "predicted, with schedule" | "predicted, with other values" => "what can happen",
+                    _ => "what locks and the order of threads allow",
+                },
             );
         }
         steps::steps(page, finding);

@@ -8,7 +8,7 @@ use super::page::{Page, Piece, Style};
 use crate::digest::Digest;
 use crate::finding::{Finding, Level};
 use crate::layout::{fill, fit, grouped, plural, shortened, shortened_place, width};
-use crate::model::{Checker, Coverage, Entry, Observed, Predictive, Report, SetAside, Trace};
+use crate::model::{Checker, Coverage, Entry, LeftOut, Observed, Predictive, Report, SetAside, Trace};
 use crate::visible::visible_within;
 use crate::words::short;
 
@@ -140,6 +140,31 @@ pub(super) fn of_trace(page: &mut Page, trace: &Trace) {
             ]),
             false => page.hanging((Style::Plain, &name), Style::Plain, &format!("{words} {blocks}")),
         }
+    }
+    left_out(page, trace);
+}
+
+/// What is not shown, because no schedule shows it.
+fn left_out(page: &mut Page, trace: &Trace) {
+    for checker in &trace.checkers {
+        let Checker::Predictive(Predictive { left_out: Some(out), .. }) = checker else { continue };
+        let parts: Vec<String> =
+            [(out.violations, "violation"), (out.deadlocks, "deadlock"), (out.races, "data race")]
+                .into_iter()
+                .filter(|(number, _)| *number > 0)
+                .map(|(number, what)| plural(number, what))
+                .collect();
+        let cut = match out.undecided {
+            0 => String::new(),
+            number => {
+                format!(" (for {}, the search was cut off: --budget raises its limit)", grouped(number))
+            }
+        };
+        let words = format!(
+            "{} that locks alone would allow, but no schedule shows{cut}; --predict=locks lists them",
+            parts.join(", ")
+        );
+        page.entry((Style::Lead, "left out:"), &words);
     }
 }
 
@@ -311,7 +336,8 @@ fn heading(page: &mut Page, report: &Report, digest: &Digest, order: &Order<'_>)
 /// Whether a verdict does not speak of all of a trace.
 fn is_partly_judged(entry: &Entry) -> bool {
     let Entry::Whole(trace) = entry else { return true };
-    let is_cut = |checker: &Checker| matches!(checker, Checker::Predictive(checker) if !checker.complete);
+    let undecided = |out: &Option<LeftOut>| out.as_ref().is_some_and(|out| out.undecided > 0);
+    let is_cut = |checker: &Checker| matches!(checker, Checker::Predictive(checker) if !checker.complete || undecided(&checker.left_out));
     trace.coverage.partial || trace.checkers.iter().any(is_cut)
 }
 

@@ -45,6 +45,14 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
+    /// Writes a comment of one line, which readers skip.
+    pub fn comment(&mut self, text: &str) -> io::Result<()> {
+        self.at_start = false;
+        let line = text.replace(['\n', '\r'], " ");
+        self.buffer.extend_from_slice(format!("# {line}\n").as_bytes());
+        Ok(())
+    }
+
     /// Hands everything on to the sink, and flushes it.
     pub fn flush(&mut self) -> io::Result<()> {
         self.sink.write_all(&self.buffer)?;

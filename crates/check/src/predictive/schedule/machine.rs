@@ -18,8 +18,6 @@ pub(super) struct Machine<'a> {
     frozen: Vec<bool>,
     /// Per variable: the version that a read sees now; `NEVER` if a diverging update made it.
     version: Vec<u32>,
-    /// Per variable: the version with which its life began.
-    life: Vec<u32>,
     locks: Vec<Lock>,
     /// Per version: steps to come that want to see it.
     readers: Vec<Readers>,
@@ -37,7 +35,6 @@ pub(super) struct Machine<'a> {
 struct Made {
     lane: u32,
     version: u32,
-    life: u32,
 }
 
 /// Whether a lane's next step can be made now.
@@ -62,7 +59,6 @@ impl<'a> Machine<'a> {
             done: window.done.clone(),
             frozen: vec![false; window.lanes.len()],
             version: (0..window.variables).collect(),
-            life: (0..window.variables).collect(),
             locks: window.locks.clone(),
             readers: window.readers.clone(),
             to_come: pattern.events.len(),
@@ -114,9 +110,7 @@ impl<'a> Machine<'a> {
     /// The version that a step would hide from steps that want to see it, but may do without.
     pub(super) fn hides_something(&self, step: &Step) -> bool {
         match step.action {
-            Action::Write { variable, .. } | Action::NewLife { variable, .. } => {
-                self.all_readers(self.version[index(variable)]) > 0
-            }
+            Action::Write { variable, .. } => self.all_readers(self.version[index(variable)]) > 0,
             Action::Update { variable, wants, .. } => {
                 let version = self.version[index(variable)];
                 self.all_readers(version) > u32::from(version == wants)
@@ -131,6 +125,7 @@ impl<'a> Machine<'a> {
         if !self.order_allows(step)
             || !self.recorded.gate_is_open(&self.done, step.event)
             || !self.recorded.barrier_is_open(&self.done, step.event)
+            || !self.recorded.is_alive(&self.done, step.event)
             || !self.locks_allow(lane, step)
         {
             return Ready::Blocked;
@@ -139,13 +134,9 @@ impl<'a> Machine<'a> {
             Freedom::Free => Ready::Free,
             Freedom::Choice => Ready::Choice,
         };
-        let blocked_unless = |possible: bool| if possible { ready } else { Ready::Blocked };
         match step.action {
             Action::Happen | Action::Acquire { .. } | Action::Release { .. } => ready,
-            Action::Read { variable, life, wants } => {
-                if self.life[index(variable)] != life {
-                    return Ready::Blocked;
-                }
+            Action::Read { variable, wants } => {
                 match (self.version[index(variable)] == wants, self.may_be_last(lane)) {
                     (true, _) => ready,
                     // The thread has nothing to do afterwards that could matter.
@@ -154,15 +145,15 @@ impl<'a> Machine<'a> {
                     (false, Last::No) => Ready::Blocked,
                 }
             }
-            Action::Write { variable, life, .. } | Action::NewLife { variable, life, .. } => {
+            Action::Write { variable, .. } => {
                 let needed = self.needing(self.version[index(variable)]) > 0;
-                blocked_unless(self.life[index(variable)] == life && !needed)
+                if needed { Ready::Blocked } else { ready }
             }
-            Action::Update { variable, life, wants, makes } => {
+            Action::Update { variable, wants, makes } => {
                 let version = self.version[index(variable)];
                 let last = self.may_be_last(lane);
                 let own = u32::from(version == wants && last == Last::No);
-                if self.life[index(variable)] != life || self.needing(version) > own {
+                if self.needing(version) > own {
                     return Ready::Blocked;
                 }
                 if version == wants {
@@ -174,6 +165,12 @@ impl<'a> Machine<'a> {
     }
 
     fn order_allows(&self, step: &Step) -> bool {
+        let Pattern { last, never, .. } = self.pattern;
+        if last.is_some_and(|(first, second)| self.happened(first) && step.event != second)
+            || never.contains(&step.event)
+        {
+            return false;
+        }
         !step.in_goal || self.pattern.before(step.event).all(|first| self.happened(first))
     }
 
@@ -222,7 +219,7 @@ impl<'a> Machine<'a> {
         let Some(step) = self.next(lane) else { return };
         let needing = self.may_be_last(lane) == Last::No;
         self.key ^= self.progress_key(lane);
-        let mut made = Made { lane, version: NEVER, life: NEVER };
+        let mut made = Made { lane, version: NEVER };
         if step.retakes != NEVER {
             self.locks[index(step.retakes)].exclusive = self.window.lanes[index(lane)].thread;
         }
@@ -230,7 +227,7 @@ impl<'a> Machine<'a> {
             Action::Happen => {}
             Action::Acquire { lock, mode } => self.take(lane, lock, mode),
             Action::Release { lock, mode } => self.give_back(lock, mode),
-            Action::Read { variable, wants, .. } => {
+            Action::Read { variable, wants } => {
                 self.key ^= self.version_key(variable);
                 self.count_reader(wants, needing, Count::Down);
                 self.frozen[index(lane)] = self.version[index(variable)] != wants;
@@ -250,12 +247,6 @@ impl<'a> Machine<'a> {
                 made.version = std::mem::replace(&mut self.version[index(variable)], makes);
                 self.key ^= self.version_key(variable);
             }
-            Action::NewLife { variable, makes, .. } => {
-                self.key ^= self.version_key(variable);
-                made.version = std::mem::replace(&mut self.version[index(variable)], makes);
-                made.life = std::mem::replace(&mut self.life[index(variable)], makes);
-                self.key ^= self.version_key(variable);
-            }
         }
         self.done[index(self.window.lanes[index(lane)].thread)] += 1;
         self.to_come -= usize::from(step.in_goal);
@@ -265,7 +256,7 @@ impl<'a> Machine<'a> {
 
     /// Takes the last step back.
     pub(super) fn undo(&mut self) {
-        let Some(Made { lane, version, life }) = self.trail.pop() else { return };
+        let Some(Made { lane, version }) = self.trail.pop() else { return };
         self.key ^= self.progress_key(lane);
         self.done[index(self.window.lanes[index(lane)].thread)] -= 1;
         self.frozen[index(lane)] = false;
@@ -276,7 +267,7 @@ impl<'a> Machine<'a> {
             Action::Happen => {}
             Action::Acquire { lock, mode } => self.give_back(lock, mode),
             Action::Release { lock, mode } => self.take(lane, lock, mode),
-            Action::Read { variable, wants, .. } => {
+            Action::Read { variable, wants } => {
                 self.key ^= self.version_key(variable);
                 self.count_reader(wants, needing, Count::Up);
                 self.key ^= self.version_key(variable);
@@ -290,12 +281,6 @@ impl<'a> Machine<'a> {
                 self.key ^= self.version_key(variable);
                 self.version[index(variable)] = version;
                 self.count_reader(wants, needing, Count::Up);
-                self.key ^= self.version_key(variable);
-            }
-            Action::NewLife { variable, .. } => {
-                self.key ^= self.version_key(variable);
-                self.version[index(variable)] = version;
-                self.life[index(variable)] = life;
                 self.key ^= self.version_key(variable);
             }
         }

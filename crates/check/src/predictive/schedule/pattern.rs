@@ -15,9 +15,9 @@
 
 use atomvet_trace::{EventId, Mode, Op};
 
-use super::Goal;
 use super::recorded::{NEVER, Recorded, index};
 use super::window::Required;
+use super::{Goal, Shows, Values};
 
 /// What a schedule has to reach.
 #[derive(Debug)]
@@ -26,6 +26,25 @@ pub(super) struct Pattern {
     pub(super) events: Vec<u32>,
     /// Pairs of them: the first happens before the second.
     pub(super) pairs: Vec<(u32, u32)>,
+    /// A race: these two end the schedule, one right after the other.
+    pub(super) last: Option<(u32, u32)>,
+    /// Events that must not happen, though their threads get there: what comes before them may not diverge.
+    pub(super) never: Vec<u32>,
+    relaxed: Relaxed,
+}
+
+/// Reads that may see any write.
+#[derive(Debug)]
+enum Relaxed {
+    None,
+    /// Of these locations, in these units (each known by its thread and its first event).
+    Own {
+        locations: Vec<u32>,
+        units: Vec<(u32, u32)>,
+    },
+    /// Between these two events of a thread.
+    Between(Vec<(u32, u32)>),
+    All,
 }
 
 impl Pattern {
@@ -35,6 +54,23 @@ impl Pattern {
         let mut pairs = Vec::with_capacity(goal.order.len());
         for &(first, second) in &goal.order {
             pairs.push((known(first)?, known(second)?));
+        }
+        let relaxed = Relaxed::new(recorded, goal, &pairs);
+        let (mut events, mut never, mut last) = (Vec::new(), Vec::new(), None);
+        match &goal.shows {
+            Shows::Violation { block } => events.push(known(*block)?),
+            Shows::Race => {
+                let &[(first, second)] = &pairs[..] else { return None };
+                // Nothing but the second access itself is left of its thread when the first one happens.
+                pairs.extend(recorded.previous(second).map(|previous| (previous, first)));
+                last = Some((first, second));
+            }
+            Shows::Deadlock { waiting } => {
+                for &(_, wants) in waiting {
+                    never.push(known(wants)?);
+                    events.push(recorded.previous(known(wants)?)?);
+                }
+            }
         }
         let mut from = 0;
         while let Some(&(first, second)) = pairs.get(from) {
@@ -48,11 +84,33 @@ impl Pattern {
                 }
             }
         }
-        let mut events = vec![known(goal.block)?];
         events.extend(pairs.iter().flat_map(|&(first, second)| [first, second]));
         events.sort_unstable();
         events.dedup();
-        Some(Pattern { events, pairs })
+        (!events.is_empty()).then_some(Pattern { events, pairs, last, never, relaxed })
+    }
+
+    /// The write that an access has to see; `NEVER` if it need not see any certain one, or has to see the initial value.
+    pub(super) fn sees(&self, recorded: &Recorded<'_>, event: u32) -> u32 {
+        match recorded.op(event) {
+            Op::Read(_) | Op::Update(..) if !self.is_relaxed(recorded, event) => recorded.seen[index(event)],
+            _ => NEVER,
+        }
+    }
+
+    /// Whether an access may see any write.
+    pub(super) fn is_relaxed(&self, recorded: &Recorded<'_>, event: u32) -> bool {
+        match &self.relaxed {
+            Relaxed::None => false,
+            Relaxed::All => true,
+            Relaxed::Own { locations, units } => {
+                locations.contains(&recorded.location[index(event)])
+                    && units.contains(&(recorded.thread(event), recorded.unit[index(event)]))
+            }
+            Relaxed::Between(pairs) => pairs.iter().any(|&(from, to)| {
+                (from..to).contains(&event) && recorded.thread(event) == recorded.thread(from)
+            }),
+        }
     }
 
     /// The firsts of the pairs whose second is `event`.
@@ -80,7 +138,12 @@ impl Pattern {
                 }
             }
             if !moved {
-                return done != end;
+                return (0..recorded.threads()).any(|thread| {
+                    let (done, end) = (done[index(thread)], end[index(thread)]);
+                    // What must not happen is only there because what comes before it may not be the last.
+                    let next = recorded.of_thread(thread).get(index(done));
+                    done != end && !(done + 1 == end && next.is_some_and(|next| self.never.contains(next)))
+                });
             }
         }
     }
@@ -88,14 +151,34 @@ impl Pattern {
     /// `last`: it may be the last event of its thread, and see what it likes.
     fn may_happen(&self, recorded: &Recorded<'_>, done: &[u32], event: u32, last: bool) -> bool {
         let happened = |event: u32| recorded.happened(done, event);
-        let sees = match recorded.op(event) {
-            Op::Read(_) | Op::Update(..) if !last => recorded.seen[index(event)],
-            _ => NEVER,
-        };
-        happened(sees)
-            && happened(recorded.life[index(event)])
+        let location = recorded.locations.get(index(recorded.location[index(event)]));
+        !self.never.contains(&event)
+            && (last || happened(self.sees(recorded, event)))
+            && location.is_none_or(|location| location.begin == event || happened(location.begin))
             && self.before(event).all(happened)
             && recorded.gate_is_open(done, event)
+    }
+}
+
+impl Relaxed {
+    fn new(recorded: &Recorded<'_>, goal: &Goal, pairs: &[(u32, u32)]) -> Relaxed {
+        match (goal.values, &goal.shows) {
+            (Values::AsRecorded, _) => Relaxed::None,
+            (Values::Any, _) => Relaxed::All,
+            (Values::Relaxed, Shows::Deadlock { waiting }) => {
+                // Events that were not recorded make no pattern.
+                let number = |id: EventId| u32::try_from(id.0).unwrap_or(NEVER);
+                Relaxed::Between(waiting.iter().map(|&(has, wants)| (number(has), number(wants))).collect())
+            }
+            (Values::Relaxed, Shows::Violation { .. } | Shows::Race) => {
+                let events = || pairs.iter().flat_map(|&(first, second)| [first, second]);
+                let location = |event: u32| recorded.location[index(event)];
+                let locations = events().map(location).filter(|&location| location != NEVER).collect();
+                let units =
+                    events().map(|event| (recorded.thread(event), recorded.unit[index(event)])).collect();
+                Relaxed::Own { locations, units }
+            }
+        }
     }
 }
 

@@ -26,10 +26,12 @@ pub struct Recorded<'a> {
     starts: Vec<u32>,
     /// Per event: its index among the events of its thread. `NEVER` for `Skip`.
     pub(super) position: Vec<u32>,
-    /// Per access: the last write, update, alloc or free of its variable before it.
+    /// Per access: the write or update whose value its variable had before it. `NEVER` for the initial value.
     pub(super) seen: Vec<u32>,
-    /// Per access, alloc and free: the last alloc or free of its variable before it.
-    pub(super) life: Vec<u32>,
+    /// Per access, alloc and free: the variable in one of its lives, in `locations`. An alloc begins its location, a free
+    /// ends it.
+    pub(super) location: Vec<u32>,
+    pub(super) locations: Vec<Location>,
     /// Per event: the innermost of the sections that its thread is in right after it, in `stack`.
     pub(super) held: Vec<u32>,
     pub(super) stack: Vec<Held>,
@@ -38,9 +40,18 @@ pub struct Recorded<'a> {
     pub(super) gate: Vec<u32>,
     pub(super) gates: Vec<Gate>,
     pub(super) episodes: Vec<Episode>,
-    /// Per event: where the outermost block or critical section around it begins, whichever is first; itself
-    /// if it is in none.
+    /// Per event: where the outermost block or critical section around it begins, whichever is first (or its piece
+    /// begins, where waits split blocks); itself if it is in none.
     pub(super) unit: Vec<u32>,
+}
+
+/// A variable in one of its lives.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Location {
+    /// The alloc or free with which the life began, or `NEVER`.
+    pub(super) begin: u32,
+    /// The free that ended it, or `NEVER`. (Where an alloc follows without a free, nothing ended it.)
+    pub(super) freed: u32,
 }
 
 /// A section that a thread is in, and the rest of them.
@@ -97,12 +108,11 @@ pub(super) struct Episode {
 }
 
 impl<'a> Recorded<'a> {
-    /// Goes through a well-formed trace. (Nothing in the configuration changes what a schedule is; it is asked
-    /// for, so that it can.)
-    pub fn new(_config: &Config, events: &'a [Event]) -> Self {
+    /// Goes through a well-formed trace.
+    pub fn new(config: &Config, events: &'a [Event]) -> Self {
         // The tables of more events would not fit in any machine's memory.
         let events = &events[..events.len().min(index(NEVER))];
-        let mut pass = Pass::new(events);
+        let mut pass = Pass::new(config, events);
         for (at, &event) in (0..).zip(events) {
             if event.op != Op::Skip {
                 pass.event(at, event);
@@ -129,6 +139,12 @@ impl<'a> Recorded<'a> {
         self.events[index(event)].thread.0
     }
 
+    /// The event before this one in its thread.
+    pub(super) fn previous(&self, event: u32) -> Option<u32> {
+        let before = self.position[index(event)].checked_sub(1)?;
+        self.of_thread(self.thread(event)).get(index(before)).copied()
+    }
+
     pub(super) fn gate(&self, event: u32) -> Option<&Gate> {
         self.gates.get(index(self.gate[index(event)]))
     }
@@ -140,6 +156,17 @@ impl<'a> Recorded<'a> {
     /// Whether an event, if it is one, is among the first `done` events of its thread.
     pub(super) fn happened(&self, done: &[u32], event: u32) -> bool {
         event == NEVER || self.position[index(event)] < done[index(self.thread(event))]
+    }
+
+    /// Whether an access happens in its life, if it happens after the first `done` events of each thread. Two lives of an address
+    /// are two variables: the allocator could have given the second one another address, so neither waits for the other.
+    pub(super) fn is_alive(&self, done: &[u32], event: u32) -> bool {
+        let Some(location) = self.locations.get(index(self.location[index(event)])) else { return true };
+        location.begin == event
+            || self.happened(done, location.begin)
+                && (location.freed == NEVER
+                    || location.freed == event
+                    || !self.happened(done, location.freed))
     }
 
     /// Whether all that an event has to come after besides locks and values is among the first `done` events of each
@@ -185,6 +212,7 @@ impl<'a> Recorded<'a> {
 /// The state of the pass, after some events.
 struct Pass<'a> {
     recorded: Recorded<'a>,
+    split_at_waits: bool,
     threads: Vec<Thread>,
     variables: Vec<Variable>,
     locks: Vec<Lock>,
@@ -222,7 +250,7 @@ const NEW_THREAD: Thread = Thread {
 #[derive(Clone, Copy)]
 struct Variable {
     version: u32,
-    life: u32,
+    location: u32,
 }
 
 /// How many sections of a lock are open.
@@ -240,7 +268,7 @@ struct Barrier {
 }
 
 impl<'a> Pass<'a> {
-    fn new(events: &'a [Event]) -> Self {
+    fn new(config: &Config, events: &'a [Event]) -> Self {
         let mut counts: Vec<u32> = Vec::new();
         for event in events {
             let mut know = |thread: ThreadId| {
@@ -265,7 +293,8 @@ impl<'a> Pass<'a> {
             starts,
             position: table(),
             seen: table(),
-            life: table(),
+            location: table(),
+            locations: Vec::new(),
             held: table(),
             stack: Vec::new(),
             sections: Vec::new(),
@@ -275,7 +304,8 @@ impl<'a> Pass<'a> {
             unit: table(),
         };
         let threads = vec![NEW_THREAD; counts.len()];
-        Pass { recorded, threads, variables: Vec::new(), locks: Vec::new(), barriers: Vec::new() }
+        let (variables, locks, barriers) = (Vec::new(), Vec::new(), Vec::new());
+        Pass { recorded, split_at_waits: config.split_at_waits, threads, variables, locks, barriers }
     }
 
     fn event(&mut self, at: u32, Event { thread, op, .. }: Event) {
@@ -287,7 +317,15 @@ impl<'a> Pass<'a> {
                 self.access(at, x);
             }
             Op::Write(x) | Op::Update(x, _) => self.access(at, x).version = at,
-            Op::Alloc(x) | Op::Free(x) => *self.access(at, x) = Variable { version: at, life: at },
+            Op::Alloc(x) => {
+                self.new_life(at, x);
+                self.access(at, x);
+            }
+            Op::Free(x) => {
+                let ended = self.access(at, x).location;
+                self.recorded.locations[index(ended)].freed = at;
+                self.new_life(at, x);
+            }
             Op::Acquire(lock, mode) => self.enter(at, me, lock, mode),
             Op::Release(lock, mode) => self.leave(at, me, lock, mode),
             Op::Wait(lock) => {
@@ -325,11 +363,13 @@ impl<'a> Pass<'a> {
         recorded.held[here] = state.held;
         state.done += 1;
         let inside = state.open_blocks > 0 || state.held != NEVER;
-        if state.unit == NEVER && inside {
+        let joins = self.split_at_waits && matches!(op, Op::Join(_));
+        if (state.unit == NEVER || joins) && inside {
             state.unit = at;
         }
         recorded.unit[here] = state.unit.min(at);
-        if !inside {
+        let waits = self.split_at_waits && matches!(op, Op::Wait(_) | Op::Barrier(_));
+        if !inside || waits {
             state.unit = NEVER;
         }
     }
@@ -356,13 +396,22 @@ impl<'a> Pass<'a> {
     }
 
     fn access(&mut self, at: u32, x: VarId) -> &mut Variable {
-        if x.index() >= self.variables.len() {
-            self.variables.resize(x.index() + 1, Variable { version: NEVER, life: NEVER });
+        if self.variables.get(x.index()).is_none_or(|variable| variable.location == NEVER) {
+            self.new_life(NEVER, x);
         }
         let variable = &mut self.variables[x.index()];
         self.recorded.seen[index(at)] = variable.version;
-        self.recorded.life[index(at)] = variable.life;
+        self.recorded.location[index(at)] = variable.location;
         variable
+    }
+
+    fn new_life(&mut self, begin: u32, x: VarId) {
+        if x.index() >= self.variables.len() {
+            self.variables.resize(x.index() + 1, Variable { version: NEVER, location: NEVER });
+        }
+        let location = self.recorded.locations.len() as u32;
+        self.recorded.locations.push(Location { begin, freed: NEVER });
+        self.variables[x.index()] = Variable { version: NEVER, location };
     }
 
     fn lock(&mut self, lock: LockId) -> &mut Lock {

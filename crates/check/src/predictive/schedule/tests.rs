@@ -1,8 +1,8 @@
 //! Hand-made traces, and random ones against an enumeration of all schedules.
 
-use atomvet_trace::{Event, EventId};
+use atomvet_trace::{Event, EventId, VarId};
 
-use super::{Goal, Outcome, Recorded, verify};
+use super::{Goal, Outcome, Recorded, Shows, Values, verify};
 use crate::{Config, notation};
 
 mod random;
@@ -18,7 +18,7 @@ fn read(trace: &str, order: &str) -> (Vec<Event>, Goal) {
     };
     let chain: Vec<EventId> = order.split_whitespace().map(find).collect();
     let order = chain.windows(2).map(|pair| (pair[0], pair[1])).collect();
-    let goal = Goal { block: find("B"), order };
+    let goal = Goal { shows: Shows::Violation { block: find("B") }, order, values: Values::AsRecorded };
     (events, goal)
 }
 
@@ -31,7 +31,7 @@ fn search(events: &[Event], goal: &Goal) -> Outcome {
 fn found(trace: &str, order: &str) -> Vec<u64> {
     let (events, goal) = read(trace, order);
     let Outcome::Found(schedule) = search(&events, &goal) else { panic!("no schedule of {trace}") };
-    assert_eq!(verify(&Config::default(), &events, &schedule, &goal), Ok(()), "{schedule:?} of {trace}");
+    assert_eq!(verify(&Config::default(), &events, &schedule, &goal), Ok(vec![]), "{schedule:?} of {trace}");
     schedule.into_iter().map(|event| event.0).collect()
 }
 
@@ -131,9 +131,155 @@ fn a_wait_gives_the_lock_back() {
 }
 
 #[test]
-fn lives_are_kept() {
-    none("1:b@B 1:r(x)@e1 1:w(x)@e2 1:e 2:free(x) 2:alloc(x) 2:w(x)@f", "e1 f e2");
+fn an_access_stays_in_its_life() {
+    // f is of another life than the block's accesses, and so of another variable.
+    let (events, goal) = read("1:b@B 1:r(x)@e1 1:w(x)@e2 1:e 2:alloc(x) 2:w(x)@f", "e1 f e2");
+    let Outcome::Found(schedule) = search(&events, &goal) else { panic!("lives may overlap") };
+    let judgement = verify(&Config::default(), &events, &schedule, &goal);
+    assert!(judgement.unwrap_err().contains("not violated"));
     found("2:alloc(x) 1:b@B 1:r(x)@e1 1:w(x)@e2 1:e 2:w(x)@f 2:free(x)", "e1 f e2");
+    // Before the alloc, or after the free: not in its life.
+    none("1:b@B 1:w(y)@e1 1:w(y)@e2 1:alloc(x) 1:e 2:w(x) 2:r(y)@f", "e1 f e2");
+    none("1:b@B 1:w(y)@e1 1:w(x)@e2 1:e 2:free(x) 2:r(y)@f", "e1 f e2");
+}
+
+#[test]
+fn an_address_that_is_used_again_orders_nothing() {
+    // Thread 1 frees what thread 2 then gets: the block's second part could come after that as well.
+    let trace = "1:b@B 1:r(x)@e1 1:alloc(p) 1:w(p) 1:free(p) 1:w(x)@e2 1:e \
+                 2:alloc(p) 2:w(p) 2:r(p) 2:w(x)@f 2:free(p)";
+    found(trace, "e1 f e2");
+    let (events, goal) = read(trace, "e1 f e2");
+    let recorded = Recorded::new(&Config::default(), &events);
+    // Both lives of p at once: the second one is shown as another variable.
+    let schedule: Vec<EventId> = [0, 1, 2, 3, 7, 8, 9, 10, 4, 5].map(EventId).to_vec();
+    assert_eq!(verify(&Config::default(), &events, &schedule, &goal), Ok(vec![]));
+    let trace = recorded.trace(&schedule, &goal, VarId(2));
+    assert_eq!(trace.lives, [(VarId(1), 4)]);
+    let (_, mut names) = notation::parse("1:r(x) 1:r(p)");
+    names.variables.intern("p#4");
+    let shown = notation::show(&trace.events[3..7], &names);
+    assert_eq!(shown, "1:w(p) 2:alloc(p#4) 2:w(p#4) 2:r(p#4)");
+}
+
+/// The relaxed schedule, as the numbers of its events, and the reads that see another write.
+#[track_caller]
+fn relaxed(trace: &str, order: &str) -> (Vec<u64>, Vec<u64>) {
+    none(trace, order);
+    let (events, goal) = read(trace, order);
+    let goal = goal.with(Values::Relaxed);
+    let Outcome::Found(schedule) = search(&events, &goal) else { panic!("no schedule of {trace}") };
+    let relaxed = verify(&Config::default(), &events, &schedule, &goal).expect("a schedule");
+    let numbers = |ids: Vec<EventId>| ids.into_iter().map(|id| id.0).collect();
+    (numbers(schedule), numbers(relaxed))
+}
+
+#[track_caller]
+fn none_relaxed(trace: &str, order: &str) {
+    let (events, goal) = read(trace, order);
+    assert_eq!(search(&events, &goal.with(Values::Relaxed)), Outcome::None, "{trace}");
+    let Outcome::Found(_) = search(&events, &goal.with(Values::Any)) else {
+        panic!("locks allow it: {trace}")
+    };
+}
+
+#[test]
+fn a_lost_update_has_a_schedule_if_the_blocks_do_the_same_with_another_value() {
+    let trace = "1:b@B 1:r(x)@e1 1:w(x)@e2 1:e 2:b 2:r(x) 2:w(x)@f 2:e";
+    assert_eq!(relaxed(trace, "e1 f e2"), (vec![0, 1, 4, 5, 6, 2], vec![5]));
+    // An update in such a block counts as a write.
+    let trace = "1:b@B 1:r(x)@e1 1:w(x)@e2 1:e 2:b 2:rmw(x) 2:w(x)@f 2:e";
+    assert_eq!(relaxed(trace, "e1 f e2").1, [5]);
+    // Critical sections outside every block are blocks.
+    let trace = "1:b@B 1:r(x)@e1 1:w(x)@e2 1:e 2:acq(l) 2:r(x) 2:w(x)@f 2:rel(l)";
+    assert_eq!(relaxed(trace, "e1 f e2").1, [5]);
+}
+
+#[test]
+fn reads_of_others_and_outside_the_blocks_keep_their_values() {
+    // Thread 2 works on what thread 1 hands over.
+    none_relaxed("1:b@B 1:r(x)@e1 1:w(x)@e2 1:w(full) 1:e 2:b 2:r(full) 2:r(x) 2:w(x)@f 2:e", "e1 f e2");
+    // It looked at x before its block, too.
+    none_relaxed("1:b@B 1:r(x)@e1 1:w(x)@e2 1:e 2:r(x) 2:b 2:w(x)@f 2:e", "e1 f e2");
+    // Thread 3, whose block is not in the pattern, saw the value.
+    none_relaxed(
+        "1:b@B 1:r(x)@e1 1:w(x)@e2 1:e 3:b 3:r(x) 3:w(y) 3:e 2:b 2:r(y) 2:r(x) 2:w(x)@f 2:e",
+        "e1 f e2",
+    );
+}
+
+#[test]
+fn where_waits_split_blocks_only_reads_of_the_same_piece_are_relaxed() {
+    let (events, goal) =
+        read("1:b@B 1:r(x)@e1 1:w(x)@e2 1:e 2:b 2:acq(l) 2:r(x) 2:wait(l) 2:w(x)@f 2:rel(l) 2:e", "e1 f e2");
+    let goal = goal.with(Values::Relaxed);
+    for (split_at_waits, found) in [(false, true), (true, false)] {
+        let config = Config { split_at_waits, ..Config::default() };
+        let outcome = Recorded::new(&config, &events).search(&goal, ENOUGH).0;
+        assert_eq!(matches!(outcome, Outcome::Found(_)), found, "{outcome:?}");
+    }
+}
+
+/// Searches a schedule that ends with the accesses at `e` and `f`.
+#[track_caller]
+fn race(trace: &str) -> Option<Vec<u64>> {
+    let (events, goal) = read(trace, "e f");
+    let goal = Goal { shows: Shows::Race, ..goal };
+    match search(&events, &goal) {
+        Outcome::Found(schedule) => {
+            assert_eq!(verify(&Config::default(), &events, &schedule, &goal), Ok(vec![]), "{trace}");
+            Some(schedule.into_iter().map(|event| event.0).collect())
+        }
+        Outcome::None => None,
+        Outcome::OutOfBudget => panic!("out of budget: {trace}"),
+    }
+}
+
+#[test]
+fn a_race_is_two_accesses_next_to_each_other() {
+    assert_eq!(race("1:b@B 1:w(x)@e 1:w(y) 2:r(z) 2:w(x)@f"), Some(vec![0, 3, 1, 4]));
+    assert_eq!(race("1:b@B 1:acq(l) 1:w(x)@e 1:rel(l) 2:acq(l) 2:w(x)@f 2:rel(l)"), None);
+    // Published by a flag, or through a lock and a value.
+    assert_eq!(race("1:b@B 1:w(x)@e 1:w(flag) 2:r(flag) 2:r(x)@f"), None);
+    assert_eq!(race("1:b@B 1:w(x)@e 1:acq(l) 1:w(q) 1:rel(l) 2:acq(l) 2:r(q) 2:rel(l) 2:r(x)@f"), None);
+    assert_eq!(race("1:b@B 1:w(x)@e 1:fork(2) 2:r(x)@f"), None);
+    assert_eq!(
+        race("1:b@B 1:w(x)@e 1:acq(l) 1:rel(l) 2:acq(l) 2:rel(l) 2:r(x)@f"),
+        Some(vec![0, 4, 5, 1, 6])
+    );
+}
+
+/// Searches a schedule in which the threads that take their second locks at the sites `a` and `b` wait for each other.
+#[track_caller]
+fn deadlock(trace: &str, values: Values) -> Option<Vec<u64>> {
+    let (events, goal) = read(trace, "a1 a b1 b");
+    let waiting = vec![goal.order[0], goal.order[2]];
+    let goal = Goal { shows: Shows::Deadlock { waiting }, order: Vec::new(), values };
+    match search(&events, &goal) {
+        Outcome::Found(schedule) => {
+            let relaxed = verify(&Config::default(), &events, &schedule, &goal).expect("a schedule");
+            assert_eq!(relaxed.is_empty(), values == Values::AsRecorded, "{trace}");
+            Some(schedule.into_iter().map(|event| event.0).collect())
+        }
+        Outcome::None => None,
+        Outcome::OutOfBudget => panic!("out of budget: {trace}"),
+    }
+}
+
+#[test]
+fn a_deadlock_is_threads_that_hold_what_the_others_want() {
+    let trace = "1:b@B 1:acq(l)@a1 1:acq(m)@a 1:rel(m) 1:rel(l) 2:acq(m)@b1 2:acq(l)@b 2:rel(l) 2:rel(m)";
+    assert_eq!(deadlock(trace, Values::AsRecorded), Some(vec![0, 1, 5]));
+    // What thread 2 does depends on what thread 1 did afterwards.
+    let trace = "1:b@B 1:acq(l)@a1 1:acq(m)@a 1:w(x) 1:rel(m) 1:rel(l) \
+                 2:r(x) 2:acq(m)@b1 2:acq(l)@b 2:rel(l) 2:rel(m)";
+    assert_eq!(deadlock(trace, Values::AsRecorded), None);
+    assert_eq!(deadlock(trace, Values::Relaxed), None);
+    // It reads it under its first lock: it may do the same with another value.
+    let trace = "1:b@B 1:acq(l)@a1 1:acq(m)@a 1:w(x) 1:rel(m) 1:rel(l) \
+                 2:acq(m)@b1 2:r(x) 2:acq(l)@b 2:rel(l) 2:rel(m)";
+    assert_eq!(deadlock(trace, Values::AsRecorded), None);
+    assert_eq!(deadlock(trace, Values::Relaxed), Some(vec![0, 1, 6, 7]));
 }
 
 #[test]
@@ -156,7 +302,7 @@ fn a_critical_section_outside_every_block_is_made_a_block() {
     let recorded = Recorded::new(&Config::default(), &events);
     let shown = |schedule: &[u64]| {
         let schedule: Vec<EventId> = schedule.iter().map(|&event| EventId(event)).collect();
-        notation::show(&recorded.trace(&schedule, &goal), &names)
+        notation::show(&recorded.trace(&schedule, &goal, VarId(9)).events, &names)
     };
     assert_eq!(shown(&[0, 1, 4, 2]), "1:b@B 1:acq(l)@B 1:w(x)@e1 2:r(x)@f 1:w(x)@e2");
     assert_eq!(shown(&[0, 1, 2, 3, 4]), "1:b@B 1:acq(l)@B 1:w(x)@e1 1:w(x)@e2 1:rel(l) 1:e 2:r(x)@f");
@@ -197,7 +343,7 @@ fn a_goal_deep_in_a_long_trace_is_near_all_the_same() {
         let (outcome, steps) = Recorded::new(&Config::default(), &events).search(&goal, ENOUGH);
         assert!(steps < 500, "{steps} steps");
         if let Outcome::Found(schedule) = &outcome {
-            assert_eq!(verify(&Config::default(), &events, schedule, &goal), Ok(()));
+            assert_eq!(verify(&Config::default(), &events, schedule, &goal), Ok(vec![]));
         }
         outcome
     };
@@ -210,7 +356,8 @@ fn a_goal_deep_in_a_long_trace_is_near_all_the_same() {
 fn events_that_are_none_are_in_no_schedule() {
     let (events, goal) = read("1:skip@e1 1:b@B 1:w(x)@f", "e1 f");
     assert_eq!(search(&events, &goal), Outcome::None);
-    let goal = Goal { block: EventId(9), order: vec![] };
+    let goal =
+        Goal { shows: Shows::Violation { block: EventId(9) }, order: vec![], values: Values::AsRecorded };
     assert_eq!(search(&events, &goal), Outcome::None);
     assert_eq!(found("1:skip 1:b@B 1:r(x)@e1 2:skip 1:r(x)@e2 1:e 2:w(x)@f", "e1 f e2"), [1, 2, 6, 4]);
 }
@@ -220,7 +367,7 @@ fn judged(trace: &str, order: &str, schedule: &[u64]) -> String {
     let (events, goal) = read(trace, order);
     let schedule: Vec<EventId> = schedule.iter().map(|&event| EventId(event)).collect();
     match verify(&Config::default(), &events, &schedule, &goal) {
-        Ok(()) => "accepted".to_owned(),
+        Ok(_) => "accepted".to_owned(),
         Err(problem) => problem,
     }
 }
@@ -260,6 +407,8 @@ fn the_judge_refuses_what_synchronization_forbids() {
     let twice = "1:barrier(b) 2:barrier(b) 1:b@B 3:barrier(b) 4:barrier(b) 3:r(x)";
     refused(twice, "B", &[0, 1, 3, 2], "meets others");
     refused("1:b@B 1:w(x) 2:free(x) 2:w(x)", "B", &[0, 2, 1], "another life");
+    refused("1:b@B 1:alloc(x) 2:w(x)", "B", &[0, 2], "another life");
+    refused("1:b@B 1:free(x) 2:w(x)", "B", &[0, 2], "another life");
 }
 
 #[test]
@@ -275,6 +424,6 @@ fn commuting_updates_violate_nothing() {
     let judge = |commuting_updates| {
         verify(&Config { commuting_updates, ..Config::default() }, &events, &schedule, &goal)
     };
-    assert_eq!(judge(false), Ok(()));
+    assert_eq!(judge(false), Ok(vec![]));
     assert!(judge(true).unwrap_err().contains("not violated"));
 }

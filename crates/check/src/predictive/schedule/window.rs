@@ -9,12 +9,13 @@
 //! a search among allowed events misses nothing.
 //!
 //! Most steps are *free*: taken as soon as they are possible, without a choice. Whatever reaches the
-//! goal from a state also does so after a free step, since such a step takes nothing away from anybody: it writes no
-//! variable and takes no lock that another thread in the window uses. A read that sees what it saw is free too.
+//! goal from a state also does so after a free step, since such a step takes nothing away from anybody: it writes or frees no
+//! variable and takes no lock that another thread in the window uses. A read that sees what it saw is free too, and one that
+//! may see anything.
 //!
 //! Cost: linear in the allowed events.
 
-use atomvet_trace::{LockId, Mode, Op, VarId};
+use atomvet_trace::{LockId, Mode, Op};
 use rustc_hash::FxHashMap;
 
 use super::pattern::Pattern;
@@ -68,26 +69,18 @@ pub(super) enum Freedom {
 pub(super) enum Action {
     /// Nothing that changes what others may do, but for having happened.
     Happen,
+    /// Sees the version that it wants, or diverges.
     Read {
         variable: u32,
-        life: u32,
         wants: u32,
     },
     Write {
         variable: u32,
-        life: u32,
         makes: u32,
     },
     Update {
         variable: u32,
-        life: u32,
         wants: u32,
-        makes: u32,
-    },
-    /// An alloc or free.
-    NewLife {
-        variable: u32,
-        life: u32,
         makes: u32,
     },
     Acquire {
@@ -127,13 +120,13 @@ impl Window {
         steps: &mut u64,
     ) -> Option<Window> {
         let done = done_at(recorded, cut);
-        let mut closure = Closure::new(recorded, &done, cut, steps);
-        pattern.events.iter().for_each(|&event| closure.reach(event));
+        let mut closure = Closure::new(recorded, pattern, &done, cut, steps);
+        pattern.events.iter().chain(&pattern.never).for_each(|&event| closure.reach(event));
         closure.close(Tier::Required)?;
         let required = closure.end.clone();
         closure.close(Tier::Allowed)?;
         let allowed = closure.end;
-        let mut builder = Builder::new(recorded, cut, &done, &allowed);
+        let mut builder = Builder::new(recorded, pattern, cut, &done, &allowed);
         let lanes = (0..recorded.threads())
             .filter(|&thread| allowed[index(thread)] > done[index(thread)])
             .map(|thread| {
@@ -171,10 +164,10 @@ impl Required {
         steps: &mut u64,
     ) -> Option<Required> {
         let done = done_at(recorded, cut);
-        let mut closure = Closure::new(recorded, &done, cut, steps);
+        let mut closure = Closure::new(recorded, pattern, &done, cut, steps);
         // What is held at the cut need not be held in all schedules.
         closure.holders.clear();
-        pattern.events.iter().for_each(|&event| closure.reach(event));
+        pattern.events.iter().chain(&pattern.never).for_each(|&event| closure.reach(event));
         closure.close(Tier::Required)?;
         let end = closure.end;
         Some(Required { done, end })
@@ -195,6 +188,7 @@ enum Tier {
 /// How far threads run, with everything that follows from it.
 struct Closure<'a> {
     recorded: &'a Recorded<'a>,
+    pattern: &'a Pattern,
     done: &'a [u32],
     cut: u32,
     /// Per thread: how many of its events are in the closure.
@@ -221,7 +215,13 @@ struct Holder {
 }
 
 impl<'a> Closure<'a> {
-    fn new(recorded: &'a Recorded<'a>, done: &'a [u32], cut: u32, steps: &'a mut u64) -> Self {
+    fn new(
+        recorded: &'a Recorded<'a>,
+        pattern: &'a Pattern,
+        done: &'a [u32],
+        cut: u32,
+        steps: &'a mut u64,
+    ) -> Self {
         let mut holders: FxHashMap<LockId, Vec<Holder>> = FxHashMap::default();
         for (thread, &done) in (0..).zip(done) {
             for section in recorded.sections_after(thread, done) {
@@ -231,7 +231,8 @@ impl<'a> Closure<'a> {
         }
         let [end, closed, valued] = [(); 3].map(|()| done.to_vec());
         let users = FxHashMap::default();
-        Closure { recorded, done, cut, end, closed, valued, open: Vec::new(), holders, users, steps }
+        let open = Vec::new();
+        Closure { recorded, pattern, done, cut, end, closed, valued, open, holders, users, steps }
     }
 
     /// Puts an event, and those of its thread before it, into the closure.
@@ -273,20 +274,20 @@ impl<'a> Closure<'a> {
             let event = events[index(self.closed[thread])];
             self.closed[thread] += 1;
             *self.steps = self.steps.checked_sub(1)?;
-            self.depend(event, tier);
+            if !self.pattern.never.contains(&event) {
+                self.depend(event, tier);
+            }
         }
         while self.valued[thread] + 1 < self.end[thread] {
             let event = events[index(self.valued[thread])];
             self.valued[thread] += 1;
-            if let Op::Read(_) | Op::Update(..) = self.recorded.op(event) {
-                self.reach(self.recorded.seen[index(event)]);
-            }
+            self.reach(self.pattern.sees(self.recorded, event));
         }
         // Somebody may need what the last event of a thread writes, and then it must not diverge.
         if tier == Tier::Allowed && self.end[thread] > self.done[thread] {
             let last = events[index(self.end[thread] - 1)];
             if let Op::Update(..) = self.recorded.op(last) {
-                self.reach(self.recorded.seen[index(last)]);
+                self.reach(self.pattern.sees(self.recorded, last));
             }
         }
         Some(())
@@ -295,7 +296,9 @@ impl<'a> Closure<'a> {
     /// What an event cannot happen without, besides what it sees.
     fn depend(&mut self, event: u32, tier: Tier) {
         let recorded = self.recorded;
-        self.reach(recorded.life[index(event)]);
+        if let Some(location) = recorded.locations.get(index(recorded.location[index(event)])) {
+            self.reach(location.begin);
+        }
         if let Some(gate) = recorded.gate(event) {
             self.reach(gate.started_by);
             self.reach(gate.previous);
@@ -355,6 +358,7 @@ impl<'a> Closure<'a> {
 /// Makes steps of events.
 struct Builder<'a> {
     recorded: &'a Recorded<'a>,
+    pattern: &'a Pattern,
     cut: u32,
     variables: Variables,
     locks: Locks,
@@ -365,7 +369,8 @@ struct Builder<'a> {
 
 #[derive(Default)]
 struct Variables {
-    number: FxHashMap<VarId, u32>,
+    /// By location.
+    number: FxHashMap<u32, u32>,
     uses: Vec<Uses>,
 }
 
@@ -395,9 +400,16 @@ impl Uses {
 }
 
 impl<'a> Builder<'a> {
-    fn new(recorded: &'a Recorded<'a>, cut: u32, done: &[u32], allowed: &[u32]) -> Self {
+    fn new(
+        recorded: &'a Recorded<'a>,
+        pattern: &'a Pattern,
+        cut: u32,
+        done: &[u32],
+        allowed: &[u32],
+    ) -> Self {
         let mut builder = Builder {
             recorded,
+            pattern,
             cut,
             variables: Variables::default(),
             locks: Locks::default(),
@@ -431,11 +443,13 @@ impl<'a> Builder<'a> {
             self.locks.uses[index(lock)].add(thread, false);
         }
         match self.recorded.op(event) {
-            Op::Read(x) => self.variables.add(x, thread, false),
-            Op::Write(x) | Op::Update(x, _) | Op::Alloc(x) | Op::Free(x) => {
-                self.variables.add(x, thread, true);
+            Op::Read(_) => self.variables.add(self.recorded.location[index(event)], thread, false),
+            Op::Write(_) | Op::Update(..) => {
+                self.variables.add(self.recorded.location[index(event)], thread, true);
                 makers.push(event);
             }
+            // Ends what others may still do.
+            Op::Free(_) => self.variables.add(self.recorded.location[index(event)], thread, true),
             Op::Acquire(lock, _) | Op::Release(lock, _) | Op::Wait(lock) => {
                 let lock = self.locks.get(lock);
                 self.locks.uses[index(lock)].add(thread, false);
@@ -449,45 +463,53 @@ impl<'a> Builder<'a> {
         let retakes = recorded.gate(event).and_then(|gate| gate.retakes);
         let retakes = retakes.map_or(NEVER, |lock| self.locks.get(lock));
         let action = match recorded.op(event) {
-            Op::Read(x) | Op::Write(x) | Op::Update(x, _) | Op::Alloc(x) | Op::Free(x) => {
-                self.access(event, x, needing)
-            }
+            Op::Read(_) | Op::Write(_) | Op::Update(..) => self.access(event, needing),
             Op::Acquire(lock, mode) => Action::Acquire { lock: self.locks.get(lock), mode },
             Op::Release(lock, mode) => Action::Release { lock: self.locks.get(lock), mode },
             Op::Wait(lock) => Action::Release { lock: self.locks.get(lock), mode: Mode::Exclusive },
             _ => Action::Happen,
         };
         let contended = |lock: u32| self.locks.uses[index(lock)].thread == MANY;
+        let freed = match recorded.op(event) {
+            Op::Free(_) => Some(self.variables.get(recorded.location[index(event)])),
+            _ => None,
+        };
+        let shared = |variable: u32| {
+            let Uses { thread, written } = self.variables.uses[index(variable)];
+            thread == MANY && written
+        };
         let choice = retakes != NEVER && contended(retakes)
+            // From then on, only the other access of the race may happen.
+            || self.pattern.last.is_some_and(|(first, _)| first == event)
             || match action {
-                Action::Happen | Action::Release { .. } | Action::Read { .. } => false,
+                Action::Happen => freed.is_some_and(shared),
+                Action::Release { .. } | Action::Read { .. } => false,
                 Action::Acquire { lock, .. } => contended(lock),
-                Action::Write { variable, .. }
-                | Action::Update { variable, .. }
-                | Action::NewLife { variable, .. } => {
-                    let Uses { thread, written } = self.variables.uses[index(variable)];
-                    thread == MANY && written
-                }
+                Action::Write { variable, .. } | Action::Update { variable, .. } => shared(variable),
             };
         let freedom = if choice { Freedom::Choice } else { Freedom::Free };
         Step { event, action, retakes, freedom, in_goal }
     }
 
-    fn access(&mut self, event: u32, x: VarId, needing: bool) -> Action {
-        let variable = self.variables.get(x);
-        let life = self.version(variable, self.recorded.life[index(event)]);
+    fn access(&mut self, event: u32, needing: bool) -> Action {
+        let recorded = self.recorded;
+        let variable = self.variables.get(recorded.location[index(event)]);
         let makes = self.versions.get(&event).copied().unwrap_or(NEVER);
-        let wants = self.version(variable, self.recorded.seen[index(event)]);
-        let op = self.recorded.op(event);
-        if let (Op::Read(_) | Op::Update(..), Some(readers)) = (op, self.readers.get_mut(index(wants))) {
+        let relaxed = self.pattern.is_relaxed(recorded, event);
+        let op = recorded.op(event);
+        if matches!(op, Op::Write(_)) || relaxed {
+            // What a relaxed read sees does not matter.
+            let reads = matches!(op, Op::Read(_));
+            return if reads { Action::Happen } else { Action::Write { variable, makes } };
+        }
+        let wants = self.version(variable, recorded.seen[index(event)]);
+        if let Some(readers) = self.readers.get_mut(index(wants)) {
             readers.all += 1;
             readers.needing += u32::from(needing);
         }
         match op {
-            Op::Read(_) => Action::Read { variable, life, wants },
-            Op::Write(_) => Action::Write { variable, life, makes },
-            Op::Update(..) => Action::Update { variable, life, wants, makes },
-            _ => Action::NewLife { variable, life, makes },
+            Op::Update(..) => Action::Update { variable, wants, makes },
+            _ => Action::Read { variable, wants },
         }
     }
 
@@ -502,17 +524,17 @@ impl<'a> Builder<'a> {
 }
 
 impl Variables {
-    fn get(&mut self, x: VarId) -> u32 {
+    fn get(&mut self, location: u32) -> u32 {
         let next = self.uses.len() as u32;
-        let number = *self.number.entry(x).or_insert(next);
+        let number = *self.number.entry(location).or_insert(next);
         if number == next {
             self.uses.push(Uses::NONE);
         }
         number
     }
 
-    fn add(&mut self, x: VarId, thread: u32, written: bool) {
-        let number = self.get(x);
+    fn add(&mut self, location: u32, thread: u32, written: bool) {
+        let number = self.get(location);
         self.uses[index(number)].add(thread, written);
     }
 }
