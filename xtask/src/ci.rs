@@ -62,6 +62,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("atomvet-runtime", &["atomvet-recorder"]),
     ("atomvet-runtime-live", &["atomvet-live", "atomvet-ring"]),
     ("atomvet-agent", &["atomvet-jvm", "atomvet-recorder"]),
+    ("atomvet-agent-live", &["atomvet-jvm", "atomvet-live", "atomvet-ring"]),
     // Renders: flate2 only to know how large an upload is once it is compressed.
     ("atomvet-report", &["atomvet-check", "flate2", "rustc-hash", "serde", "serde_json", "unicode-width"]),
     // Judges the live side: it shares no code with what it judges.

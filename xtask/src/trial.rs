@@ -41,6 +41,9 @@ pub(crate) struct Options {
     /// How many of the programs that fail are made smaller and shown
     #[arg(long, default_value_t = 3)]
     shown: usize,
+    /// Judge the agent on the live checker instead of the command
+    #[arg(long)]
+    live: bool,
 }
 
 pub(crate) fn run(kind: &Kind) -> anyhow::Result<()> {
@@ -77,9 +80,15 @@ fn c(options: native::Options, is_live: bool) -> anyhow::Result<()> {
 fn java(options: &Options) -> anyhow::Result<()> {
     let since = Instant::now();
     let javac = std::env::var_os("JAVA_HOME").map(|home| PathBuf::from(home).join("bin/javac"));
-    let tools =
-        jvm::Tools { atomvet: atomvet()?, javac: javac.unwrap_or_else(|| "javac".into()), java_home: None };
+    let javac = javac.unwrap_or_else(|| "javac".into());
     let directory = PathBuf::from("target/trial-jvm");
+    let tools = if options.live {
+        std::fs::create_dir_all(&directory)?;
+        let agent = Some(jvm::live::build("crates".as_ref(), &directory.canonicalize()?)?);
+        jvm::Tools { atomvet: PathBuf::new(), javac, java_home: None, agent }
+    } else {
+        jvm::Tools { atomvet: atomvet()?, javac, java_home: None, agent: None }
+    };
     let trial = jvm::Trial { tools, directory, seed: options.seed, programs: options.programs };
     let (outcome, failures) = trial.run(|outcome| println!("{outcome}"))?;
     println!("{:.0} s", since.elapsed().as_secs_f64());
@@ -88,7 +97,8 @@ fn java(options: &Options) -> anyhow::Result<()> {
         println!("{}", trial.reduce(failure)?);
     }
     for failure in &failures {
-        println!("{failure}; again: cargo xtask trial jvm --programs 1 --seed {}", failure.seed);
+        let live = if options.live { " --live" } else { "" };
+        println!("{failure}; again: cargo xtask trial jvm{live} --programs 1 --seed {}", failure.seed);
     }
     ensure!(failures.is_empty(), "{} verdicts on {} programs are wrong", failures.len(), outcome.programs);
     Ok(())

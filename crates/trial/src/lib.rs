@@ -10,6 +10,7 @@
 
 pub mod blamed;
 pub mod jvm;
+mod library;
 pub mod native;
 pub mod random;
 pub mod reduce;

@@ -19,11 +19,12 @@ pub(crate) enum Style {
     Racy,
 }
 
-/// A random program, to be judged with or without splits at waits. Executions that would not end are thrown away.
-pub(crate) fn generate(random: &mut Random, style: Style, split_at_waits: bool) -> Program {
-    let has_initialisers = !split_at_waits || Feature::SplitsAtInitialisers.is_on();
+/// A random program, to be judged with or without splits at waits, for the live checker or for the recorder. Executions that
+/// would not end are thrown away.
+pub(crate) fn generate(random: &mut Random, style: Style, split_at_waits: bool, is_live: bool) -> Program {
+    let has_initialisers = !split_at_waits || Feature::SplitsAtInitialisers.is_on(is_live);
     loop {
-        let program = Generator { has_initialisers, ..Generator::new(random, style) }.program();
+        let program = Generator { has_initialisers, is_live, ..Generator::new(random, style) }.program();
         if execute(&program).is_some() {
             return program;
         }
@@ -47,6 +48,7 @@ struct Generator<'r> {
     in_initialiser: bool,
     has_tried: bool,
     has_initialisers: bool,
+    is_live: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -90,6 +92,7 @@ impl Generator<'_> {
             in_initialiser: false,
             has_tried: false,
             has_initialisers: true,
+            is_live: false,
         }
     }
 
@@ -218,7 +221,8 @@ impl Generator<'_> {
             }
             15 | 16 => Variable::Captured { of: self.pick(&[Type::Int, of]), volatile },
             7 | 8 => {
-                let through_reference = Feature::ObjectsInAtomicReferences.is_on() && self.one_in(4);
+                let through_reference =
+                    Feature::ObjectsInAtomicReferences.is_on(self.is_live) && self.one_in(4);
                 let slot = match through_reference {
                     true => Slot::AtomicReference,
                     false => self.pick(&[Slot::Plain, Slot::Volatile, Slot::Volatile]),
@@ -375,7 +379,7 @@ impl Generator<'_> {
             let variable = self.below(self.program.variables.len());
             let words = vocabulary(self.program.variables[variable]);
             let operation = self.below(words.len());
-            let is_off = words[operation].needs.is_some_and(|feature| !feature.is_on());
+            let is_off = words[operation].needs.is_some_and(|feature| !feature.is_on(self.is_live));
             let is_missing =
                 self.in_initialiser && matches!(self.program.variables[variable], Variable::Captured { .. });
             if is_off || is_missing || words[operation].is_loop && !self.one_in(30) {
@@ -410,7 +414,7 @@ impl Generator<'_> {
         let is_static =
             matches!(kind, Variable::Static { .. } | Variable::Slot(Slot::Plain | Slot::Volatile));
         let writes_static = is_static && effects.iter().any(|&effect| effect != Effect::Read);
-        access.filter(|_| !writes_static || Feature::InitialiserWritesStatics.is_on())
+        access.filter(|_| !writes_static || Feature::InitialiserWritesStatics.is_on(self.is_live))
     }
 
     fn extra(&mut self, depth: usize) -> Option<Statement> {
@@ -538,10 +542,10 @@ mod tests {
     fn programs_end_and_a_seed_gives_one_program() {
         for seed in 0..300 {
             let style = if seed % 2 == 0 { Style::Ordered } else { Style::Racy };
-            let program = generate(&mut Random::new(seed), style, false);
+            let program = generate(&mut Random::new(seed), style, false, false);
             let execution = execute(&program).expect("it ends");
             assert_eq!(execution.order.len(), execution.within.len());
-            assert_eq!(program, generate(&mut Random::new(seed), style, false));
+            assert_eq!(program, generate(&mut Random::new(seed), style, false, false));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the live side is known to get wrong, each with a small program. Random programs do without it until it is right: then
+//! What the recorder is known to get wrong, each with a small program. Random programs do without it until it is right: then
 //! it is switched on here, and stays on.
 
 /// Something that programs may do.
@@ -30,10 +30,11 @@ pub(crate) enum Feature {
 }
 
 impl Feature {
-    pub(crate) fn is_on(self) -> bool {
+    /// Whether programs have it, for the live checker or for the recorder.
+    pub(crate) fn is_on(self, is_live: bool) -> bool {
         match self {
             Feature::InitialiserWritesStatics | Feature::ReplacingComputations => true,
-            Feature::ObjectsInAtomicReferences | Feature::SplitsAtInitialisers => false,
+            Feature::ObjectsInAtomicReferences | Feature::SplitsAtInitialisers => is_live,
         }
     }
 }

@@ -8,6 +8,8 @@
 //! - Without a data race, what is blamed is what is violated: as many executions of each method.
 //! - With one, what is blamed is violated; some of what is violated may be missed.
 //! - A recording of everything is equal to the truth, race or not.
+//!
+//! `live.rs` runs them with the agent on the live checker instead, without the command. Then only accesses to data conflict.
 
 mod declarations;
 mod events;
@@ -15,6 +17,7 @@ mod execute;
 mod generate;
 mod happening;
 mod known;
+pub mod live;
 mod locks;
 mod memory;
 mod program;

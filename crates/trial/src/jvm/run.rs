@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use anyhow::{Context, ensure};
 
 use super::execute::execute;
+use super::live;
 use super::program::Program;
 use super::source;
 use crate::blamed::{Counts, blamed};
@@ -20,6 +21,8 @@ pub struct Tools {
     pub javac: PathBuf,
     /// The home of the JVM that programs run with, if it is not that of the environment.
     pub java_home: Option<PathBuf>,
+    /// The agent on the live checker, if that is tried instead of the command.
+    pub agent: Option<PathBuf>,
 }
 
 /// How programs are checked.
@@ -82,6 +85,14 @@ impl Compiled {
     /// Per program, how many executions of its methods are blamed.
     pub(crate) fn blamed(&self, tools: &Tools, way: Way, setting: Setting) -> anyhow::Result<Vec<Counts>> {
         let Setting { conventions, collector } = setting;
+        // Programs are too short for the better compiler.
+        let jvm = [collector, "-XX:TieredStopAtLevel=1", "-cp"];
+        if let Some(agent) = &tools.agent {
+            let home = tools.java_home.clone().or_else(|| std::env::var_os("JAVA_HOME").map(PathBuf::from));
+            let mut command = Command::new(home.map_or("java".into(), |home| home.join("bin/java")));
+            command.args(jvm).arg(self.directory.join("classes")).arg("Main");
+            return self.per_program(live::blamed(agent, &mut command, &self.directory.join("run"))?);
+        }
         let report = self.directory.join("report.json");
         let recording = self.directory.join("recording.atv");
         let mut command = Command::new(&tools.atomvet);
@@ -91,11 +102,7 @@ impl Compiled {
         if way == Way::Recording {
             command.arg("--record-all").arg("--record").arg(&recording);
         }
-        // Programs are too short for the better compiler.
-        command
-            .args([collector, "-XX:TieredStopAtLevel=1", "-cp"])
-            .arg(self.directory.join("classes"))
-            .arg("Main");
+        command.args(jvm).arg(self.directory.join("classes")).arg("Main");
         let output = run(&mut command)?;
         let said = String::from_utf8_lossy(&output.stderr);
         let status = output.status.code();
@@ -120,9 +127,12 @@ impl Compiled {
     }
 
     fn counts(&self, report: &Path) -> anyhow::Result<Vec<Counts>> {
-        let report = std::fs::read(report).context("there is no report")?;
+        self.per_program(blamed(&std::fs::read(report).context("there is no report")?)?)
+    }
+
+    fn per_program(&self, blamed: Counts) -> anyhow::Result<Vec<Counts>> {
         let mut counts = vec![Counts::new(); self.programs];
-        for (label, count) in blamed(&report)? {
+        for (label, count) in blamed {
             // Other methods are there to run the program.
             if let Some((program, method)) = block(&label)
                 && let Some(counts) = counts.get_mut(program)

@@ -148,7 +148,7 @@ mod tests {
     fn what_is_not_needed_goes() {
         let mut tried = 0;
         for seed in 0..80 {
-            let program = generate(&mut Random::new(seed), Style::Ordered, false);
+            let program = generate(&mut Random::new(seed), Style::Ordered, false, false);
             if hands_over(&program) {
                 tried += 1;
                 let fails = |programs: &[Program]| Ok(programs.iter().map(hands_over).collect());

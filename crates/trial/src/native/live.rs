@@ -8,6 +8,7 @@ use anyhow::{Context, ensure};
 use atomvet_live::table::Table;
 
 use crate::blamed::Counts;
+use crate::library::compile;
 
 /// How a block's word says what it is: see `atomvet_ring::Block`.
 const FUNCTION: u64 = 1;
@@ -20,24 +21,7 @@ const LOW: u64 = (1 << 48) - 1;
 /// # Errors
 /// If it does not compile.
 pub fn build(crates: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
-    let compile = |name: &str, source: &str, kind: &str, options: &[&str]| -> anyhow::Result<()> {
-        let mut command = Command::new("rustc");
-        command.args(["--edition", "2024", "--crate-type", kind, "--crate-name", name]);
-        command.args([
-            "-C",
-            "opt-level=3",
-            "-C",
-            "panic=abort",
-            "-C",
-            "codegen-units=1",
-            "--cap-lints",
-            "allow",
-        ]);
-        command.arg("-L").arg(folder).args(options).arg(crates.join(source).join("src/lib.rs"));
-        let status = command.arg("--out-dir").arg(folder).status()?;
-        ensure!(status.success(), "{name} does not compile");
-        Ok(())
-    };
+    let compile = |name, source, kind, options| compile(crates, folder, name, source, kind, options);
     compile("atomvet_live", "live", "rlib", &[])?;
     compile("atomvet_ring", "ring", "rlib", &[])?;
     let soname = "link-arg=-Wl,-soname,libtsan.so.2";
