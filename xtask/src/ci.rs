@@ -20,6 +20,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     println!("== guide");
     crate::guide::run()?;
     step("tests", &["test", "--workspace"], &[])?;
+    println!("== the Python package");
+    crate::python::run()?;
     println!("== a share of `cargo xtask jars`");
     crate::jars::share()?;
     println!("== a share of `cargo xtask oracle`");

@@ -34,6 +34,16 @@ pub(crate) fn run() -> anyhow::Result<()> {
         let major = version.split('.').next().unwrap_or_default();
         install(&[&format!("libclang-rt-{major}-dev")])?;
     }
+    // Debian's Python makes environments only with a package of its own.
+    let has_venv = || {
+        let asked =
+            Command::new("python3").args(["-c", "import ensurepip, venv"]).stderr(Stdio::null()).status();
+        asked.is_ok_and(|status| status.success())
+    };
+    if !has_venv() {
+        install(&["python3", "python3-venv"])?;
+        ensure!(has_venv(), "python3 cannot make virtual environments even now");
+    }
     println!("all there");
     Ok(())
 }

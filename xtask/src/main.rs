@@ -10,6 +10,7 @@ mod jars;
 mod jdks;
 mod oracle;
 mod predict;
+mod python;
 mod real_programs;
 mod schedules;
 mod trial;
@@ -43,6 +44,10 @@ enum Command {
     /// Random programs in forced orders under the live checker, judged by brute force
     #[command(subcommand)]
     Trial(trial::Kind),
+    /// The Python package: installed into a fresh environment, type-checked and tested
+    Python,
+    /// The distributed runner on a Ray cluster of this machine, with a worker that is killed, and its speed. Takes long
+    Cluster(python::Options),
     /// Programs of Debian under the checker: they must do what they do without it. Downloads and builds for long
     RealPrograms(real_programs::Options),
 }
@@ -60,6 +65,8 @@ fn main() -> anyhow::Result<()> {
         Command::BenchNative(options) => bench_native::run(&options),
         Command::BenchJvm(options) => bench_jvm::run(&options),
         Command::Trial(kind) => trial::run(&kind),
+        Command::Python => python::run(),
+        Command::Cluster(options) => python::cluster(&options),
         Command::RealPrograms(options) => real_programs::run(&options),
     }
 }
