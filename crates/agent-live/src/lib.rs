@@ -14,6 +14,7 @@
 //! as it was and named; what cannot be done is said in one line, and the program goes on.
 
 pub(crate) use atomvet_ring as ring;
+pub(crate) use atomvet_ring::sys;
 
 #[path = "../../agent/src/calls.rs"]
 mod calls;
@@ -42,9 +43,6 @@ mod process;
 #[path = "../../agent/src/roles.rs"]
 mod roles;
 mod stripes;
-#[expect(dead_code, unreachable_pub, reason = "shared with the recorder until that goes")]
-#[path = "../../recorder/src/sys.rs"]
-mod sys;
 mod thread;
 #[path = "../../agent/src/vm.rs"]
 mod vm;

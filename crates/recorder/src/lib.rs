@@ -14,6 +14,7 @@
 //! access that is covered; what cannot be done is said in one line, and the program goes on.
 
 pub use atomvet_ring as ring;
+pub use atomvet_ring::sys;
 
 pub mod atomics;
 pub mod blocks;
@@ -25,5 +26,4 @@ pub mod planes;
 pub mod process;
 pub mod shadow;
 pub mod stream;
-pub mod sys;
 pub mod thread;

@@ -5,7 +5,8 @@
 use core::ffi::{CStr, c_int};
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use crate::ring::{DIRECTORY, FILE_BYTES, Header, MAGIC, NO_PATIENCE, RECORD_ALL};
+use crate::ring::writer::{NO_ADDRESS_SPACE, Refused, create, reader};
+use crate::ring::{DIRECTORY, NO_PATIENCE, RECORD_ALL};
 use crate::thread;
 use crate::{atomics, blocks, handover, planes, shadow, stream, sys};
 
@@ -152,9 +153,6 @@ pub fn find_variable(name: &str, value: &mut Path) -> bool {
     matches!(at, At::Value(1..))
 }
 
-const NO_ADDRESS_SPACE: &CStr =
-    c"its shadow memory cannot be mapped: there is no address space left; raise the limit (ulimit -v)";
-
 /// Tells the command why this process cannot be recorded. If that is impossible, it is said on standard error.
 fn refuse(reason: &CStr) {
     let mut link = PATHS.lock().directory;
@@ -189,44 +187,18 @@ fn make_ring() -> Result<(), &'static CStr> {
             append(&mut name, &mut end, part);
         }
         let (hidden, visible) = (with_ending(&name, b".new"), with_ending(&name, b".ring"));
-        const READ_WRITE_CREATE_EXCLUSIVE_CLOEXEC: usize = 0o2 | 0o100 | 0o200 | 0o2_000_000;
-        const ALREADY_THERE: isize = -17;
         // The visible name is taken by an earlier program of this process, if it executed this one.
         let taken = sys::call(sys::OPEN, [visible.as_ptr() as usize, 0o2_000_000, 0, 0, 0, 0]);
         if taken >= 0 {
             sys::call(sys::CLOSE, [taken as usize, 0, 0, 0, 0, 0]);
             continue;
         }
-        let flags = READ_WRITE_CREATE_EXCLUSIVE_CLOEXEC;
-        let file = sys::call(sys::OPEN, [hidden.as_ptr() as usize, flags, 0o600, 0, 0, 0]);
-        if file == ALREADY_THERE {
-            continue;
-        }
-        if file < 0 {
-            const NO_DESCRIPTOR: isize = -24;
-            return Err(match file {
-                NO_DESCRIPTOR => c"no file descriptor is left for its ring; raise the limit (ulimit -n)",
-                _ => c"its ring cannot be made in the run directory; set TMPDIR to a directory that it may write to",
-            });
-        }
-        let file = file as usize;
-        let room = make_room(file);
-        let ring = if room.is_ok() {
-            sys::map_shared(file, FILE_BYTES).cast()
-        } else {
-            core::ptr::null_mut::<Header>()
+        let directory = &paths.directory[..text_length(&paths.directory)];
+        let ring = match create(as_text(&hidden), reader(directory)) {
+            Ok(ring) => ring,
+            Err(Refused::Taken) => continue,
+            Err(Refused::Because(reason)) => return Err(reason),
         };
-        sys::call(sys::CLOSE, [file, 0, 0, 0, 0, 0]);
-        if ring.is_null() {
-            sys::call(sys::UNLINK, [hidden.as_ptr() as usize, 0, 0, 0, 0, 0]);
-            return Err(room.err().unwrap_or(NO_ADDRESS_SPACE));
-        }
-        // SAFETY: the file is as long as this and nobody else knows it yet.
-        unsafe {
-            (*ring).magic = MAGIC;
-            (*ring).program.store(process, Ordering::Relaxed);
-            (*ring).reader.store(reader(&paths.directory), Ordering::Relaxed);
-        }
         paths.name = name;
         drop(paths);
         stream::open(ring);
@@ -237,25 +209,8 @@ fn make_ring() -> Result<(), &'static CStr> {
     Err(c"the process has executed too many programs")
 }
 
-/// Makes a file as long as a ring. Without room behind each byte, the program would die of writing to it.
-fn make_room(file: usize) -> Result<(), &'static CStr> {
-    const FILE_SIZE: usize = 1;
-    const NOT_SUPPORTED: isize = -95;
-    let mut limit = [u64::MAX; 2];
-    sys::call(sys::GETRLIMIT, [FILE_SIZE, limit.as_mut_ptr() as usize, 0, 0, 0, 0]);
-    if limit[0] < FILE_BYTES as u64 {
-        // To try would end the program with SIGXFSZ.
-        return Err(c"its files may not be as large as a ring; raise the limit (ulimit -f)");
-    }
-    let made = match sys::call(sys::FALLOCATE, [file, 0, 0, FILE_BYTES, 0, 0]) {
-        NOT_SUPPORTED => sys::call(sys::FTRUNCATE, [file, FILE_BYTES, 0, 0, 0, 0]),
-        made => made,
-    };
-    if made < 0 {
-        Err(c"there is no room for its ring; make some in /dev/shm, or set TMPDIR to a directory with room")
-    } else {
-        Ok(())
-    }
+fn as_text(path: &Path) -> &CStr {
+    CStr::from_bytes_until_nul(path).unwrap_or(c"")
 }
 
 /// Copies the memory map for the command, which needs it when this process is gone, or its libraries are. Says which copy it
@@ -320,15 +275,6 @@ extern "C" fn after_fork() {
 /// The path of a file beside this process's ring, zero-terminated.
 pub fn file_beside(ending: &[u8]) -> [u8; 1024] {
     with_ending(&PATHS.lock().name, ending)
-}
-
-/// The process that reads the rings of a directory `…/atomvet-PROCESS-…`; 0 if the name does not say.
-fn reader(directory: &Path) -> u32 {
-    let length = text_length(directory);
-    let start = directory[..length].iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
-    let Some(number) = directory[start..length].strip_prefix(b"atomvet-") else { return 0 };
-    let digits = number.iter().take_while(|byte| byte.is_ascii_digit());
-    digits.fold(0u32, |number, digit| number.wrapping_mul(10).wrapping_add(u32::from(digit - b'0')))
 }
 
 /// How long a path is.

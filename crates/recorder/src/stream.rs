@@ -5,32 +5,25 @@
 //! but their own thread. For the same reason nobody says when a block ends: every record tells how many blocks that
 //! were announced are still open.
 
-use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
-use crate::ring::{Block, CAPACITY, COUNTERS, HEADER_BYTES, Header, Kind, LOW, Slot};
+use crate::late;
+use crate::ring::writer::{Writer, fill, place as place_of};
+use crate::ring::{Block, COUNTERS, Header, Kind, LOW};
 use crate::thread::{FRAMES, Frame, Thread};
-use crate::{late, sys};
 
-/// The ring; null while nobody wants records.
-static RING: AtomicPtr<Header> = AtomicPtr::new(core::ptr::null_mut());
-
-/// How long to sleep while the ring is full, in microseconds: at first, and at most. Only after the longest is asked
-/// whether anybody reads it at all.
-const NAP: usize = 50;
-const LONGEST_NAP: usize = 3200;
-/// After how many such questions a ring that nobody has opened stays unread: at least half a minute.
-const DOUBTS: u32 = 10_000;
+/// Where records go.
+static WRITER: Writer = Writer::new();
 
 /// Where records go from now on; null for nowhere.
 pub fn open(ring: *mut Header) {
-    RING.store(ring, Ordering::Release);
+    WRITER.open(ring);
 }
 
 /// The ring, if there is one.
 #[inline(always)]
 pub fn header() -> Option<&'static Header> {
-    // SAFETY: a ring stays mapped for ever.
-    unsafe { RING.load(Ordering::Acquire).as_ref() }
+    WRITER.header()
 }
 
 /// Records something that `thread` does.
@@ -51,32 +44,20 @@ pub(crate) fn record_in(thread: &mut Thread, open: usize, kind: Kind, size: u8, 
     let Some(header) = header() else { return };
     let (depth, block) = announce(header, thread, open);
     let what = (kind as u64) << 56 | u64::from(size) << 48 | operand & LOW;
-    put(header, thread.serial, what, place_word(depth, place), block);
+    WRITER.put(header, thread.serial, what, place_of(depth, place), block);
     header.seen[place_of_counter(thread.index as usize)].store(thread.seen, Ordering::Relaxed);
 }
 
 /// Records something that needs a second operand and is not about any block.
 pub fn record_pair(thread: &mut Thread, kind: Kind, first: u64, second: u64) {
     let Some(header) = header() else { return };
-    put(header, thread.serial, (kind as u64) << 56 | first & LOW, 0, second);
+    WRITER.put(header, thread.serial, (kind as u64) << 56 | first & LOW, 0, second);
 }
 
 /// Records a label's text.
 pub fn record_label(thread: &mut Thread, hash: u64, text: &[u8]) {
-    let Some(header) = header() else { return };
-    let mut rest = text;
-    loop {
-        let length = rest.len().min(16);
-        let mut part = [0; 16];
-        part[..length].copy_from_slice(&rest[..length]);
-        rest = &rest[length..];
-        let what = (Kind::Label as u64) << 56 | (length as u64) << 48 | hash & LOW;
-        let (a, b) = part.split_at(8);
-        let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
-        put(header, thread.serial, what, word(a), word(b));
-        if length < 16 {
-            return;
-        }
+    if let Some(header) = header() {
+        WRITER.put_label(header, thread.serial, hash, text);
     }
 }
 
@@ -112,7 +93,7 @@ fn announce_some(
         if depth + 1 == open && !needs_place(&frame, depth) {
             return (depth, frame.block);
         }
-        put(header, serial, 0, place_word(depth, frame.place), frame.block);
+        WRITER.put(header, serial, 0, place_of(depth, frame.place), frame.block);
     }
     (open, 0)
 }
@@ -140,7 +121,7 @@ pub(crate) fn record_marks(
     let count = (deepest - behalf.announced + marks.len()) as u64;
     let first = header.head.0.fetch_add(count, Ordering::SeqCst);
     compiler_fence(Ordering::SeqCst);
-    if has_no_room(header, first + count - 1) {
+    if WRITER.has_no_room(header, first + count - 1) {
         return false;
     }
     let (mut number, mut announced) = (first, behalf.announced);
@@ -152,7 +133,7 @@ pub(crate) fn record_marks(
             compiler_fence(Ordering::SeqCst);
             is_true = is_true && is_still_true();
             if is_true {
-                fill(header, number, behalf.serial, 0, place_word(announced, frame.place), frame.block);
+                fill(header, number, behalf.serial, 0, place_of(announced, frame.place), frame.block);
                 number += 1;
             }
             announced += 1;
@@ -160,12 +141,12 @@ pub(crate) fn record_marks(
         if is_true {
             let what = (Kind::Mark as u64) << 56 | period & LOW;
             let place = if number_of_mark + 1 == marks.len() { behalf.place } else { 0 };
-            fill(header, number, behalf.serial, what, place_word(open, place), 0);
+            fill(header, number, behalf.serial, what, place_of(open, place), 0);
             number += 1;
         }
     }
     for unused in number..first + count {
-        fill(header, unused, behalf.serial, 0, place_word(FRAMES, 0), 0);
+        fill(header, unused, behalf.serial, 0, place_of(FRAMES, 0), 0);
     }
     is_true
 }
@@ -199,7 +180,7 @@ pub(crate) fn record_late(late: &Late, start: usize, bytes: u16, is_still_true: 
     let count = (blocks as u64) + u64::from(bytes.count_ones());
     let first = header.head.0.fetch_add(count, Ordering::SeqCst);
     compiler_fence(Ordering::SeqCst);
-    if has_no_room(header, first + count - 1) {
+    if WRITER.has_no_room(header, first + count - 1) {
         return false;
     }
     let mut number = first;
@@ -210,7 +191,7 @@ pub(crate) fn record_late(late: &Late, start: usize, bytes: u16, is_still_true: 
         compiler_fence(Ordering::SeqCst);
         is_true = is_true && is_still_true();
         if is_true {
-            fill(header, number, late.serial, 0, place_word(depth, frame.place), frame.block);
+            fill(header, number, late.serial, 0, place_of(depth, frame.place), frame.block);
             number += 1;
         }
     }
@@ -222,13 +203,13 @@ pub(crate) fn record_late(late: &Late, start: usize, bytes: u16, is_still_true: 
             let size = (!(rest >> offset)).trailing_zeros();
             let operand = start as u64 + u64::from(half + offset);
             let what = (late.kind as u64) << 56 | u64::from(size) << 48 | operand & LOW;
-            fill(header, number, late.serial, what, place_word(late.open, late.place), 0);
+            fill(header, number, late.serial, what, place_of(late.open, late.place), 0);
             number += 1;
             rest &= !((((1u32 << size) - 1) << offset) as u8);
         }
     }
     for unused in number..first + count {
-        fill(header, unused, late.serial, 0, place_word(FRAMES, 0), 0);
+        fill(header, unused, late.serial, 0, place_of(FRAMES, 0), 0);
     }
     is_true
 }
@@ -239,65 +220,6 @@ fn needs_place(frame: &Frame, depth: usize) -> bool {
     const OUTERMOST: usize = 3;
     let flavour = frame.block >> 48;
     flavour == Block::Label as u64 || flavour == Block::Inside as u64 && depth < OUTERMOST
-}
-
-/// How many blocks are announced, and a place.
-#[inline(always)]
-fn place_word(depth: usize, place: usize) -> u64 {
-    (depth as u64) << 48 | place as u64 & LOW
-}
-
-#[inline(always)]
-fn put(header: &Header, serial: u32, what: u64, place: u64, block: u64) {
-    let number = header.head.0.fetch_add(1, Ordering::Relaxed);
-    if has_no_room(header, number) {
-        return;
-    }
-    fill(header, number, serial, what, place, block);
-}
-
-/// Whether nobody will ever read a slot.
-#[inline(always)]
-fn has_no_room(header: &Header, number: u64) -> bool {
-    number >= header.tail.0.load(Ordering::Acquire) + CAPACITY && !wait_for_room(header, number)
-}
-
-/// Writes a slot that was reserved.
-#[inline(always)]
-fn fill(header: &Header, number: u64, serial: u32, what: u64, place: u64, block: u64) {
-    // SAFETY: the slots follow the header, and the number is taken modulo how many there are.
-    let slot = unsafe {
-        let slots = (&raw const *header).byte_add(HEADER_BYTES).cast::<Slot>();
-        &*slots.add((number % CAPACITY) as usize)
-    };
-    slot.what.store(what, Ordering::Relaxed);
-    slot.place.store(place, Ordering::Relaxed);
-    slot.block.store(block, Ordering::Relaxed);
-    slot.turn.store((number / CAPACITY + 1) << 32 | u64::from(serial), Ordering::Release);
-}
-
-/// False if nobody reads any more: then nothing is recorded any more, and the program goes on.
-#[cold]
-#[inline(never)]
-fn wait_for_room(header: &Header, number: u64) -> bool {
-    let (mut nap, mut doubts) = (NAP, 0);
-    while number >= header.tail.0.load(Ordering::Acquire) + CAPACITY {
-        let mut is_read = header.closed.load(Ordering::Acquire) == 0;
-        if nap == LONGEST_NAP {
-            doubts += 1;
-            is_read &= match header.reader.load(Ordering::Acquire) {
-                0 => doubts < DOUBTS,
-                reader => sys::exists(reader),
-            };
-        }
-        if !is_read {
-            open(core::ptr::null_mut());
-            return false;
-        }
-        sys::sleep(nap);
-        nap = (nap * 2).min(LONGEST_NAP);
-    }
-    true
 }
 
 /// An access in a signal handler that interrupted the runtime.

@@ -1,4 +1,4 @@
-//! The shared memory between a watched program and the command: its layout, and nothing else.
+//! The shared memory between a watched program and the command: its layout, and how the program writes it (`writer.rs`).
 //!
 //! ```text
 //! program, many threads                                     command, one thread
@@ -18,6 +18,11 @@
 //! neither a file descriptor nor room on a disk.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub mod sys;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+pub mod writer;
 
 /// The environment variable that names the directory of the rings. Without it the runtime does nothing. The directory's own
 /// name is `atomvet-PROCESS-…`, after the process that reads them.
@@ -112,6 +117,9 @@ pub const INITIALISES: u8 = 1;
 /// And where it ends.
 pub const INITIALISED: u8 = 2;
 
+/// The bit of a size that says that an access is atomic.
+pub const ATOMIC: u8 = 0x80;
+
 /// How a block is identified, in the upper 16 bits of a word; the rest says which.
 #[repr(u16)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -145,7 +153,7 @@ macro_rules! kinds {
 kinds! {
     /// Nothing but what the record says about blocks.
     Nothing,
-    /// Bytes of one aligned 8-byte word are read.
+    /// Bytes are read: up to 16, by the size, which may have the flag [`ATOMIC`]; or with size 0 as many as `block` says.
     Read,
     /// They are written.
     Write,

@@ -13,9 +13,9 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use atomvet_live::blocks::Call;
 
-use crate::process;
 use crate::ring::{Block, LOW};
 use crate::thread::{self, Thread};
+use crate::{process, recording};
 
 /// Enters a block, in a frame at `stack`.
 #[inline(always)]
@@ -27,6 +27,7 @@ pub(crate) fn enter(block: u64, stack: usize, place: usize) {
     {
         drop_dead(thread, stack);
     }
+    recording::entering(thread, block, place);
     engine.begin(thread.checked(), &Call { function: block, site: place as u64, stack: stack as u64 });
 }
 
@@ -176,6 +177,7 @@ fn known_label(text: &[u8]) -> u64 {
         && let Some(engine) = process::engine()
     {
         engine.findings.add_label(hash, text);
+        recording::label(hash, text);
         known.store(hash, Ordering::Release);
     }
     hash

@@ -16,6 +16,7 @@
 extern crate self as atomvet_recorder;
 
 pub(crate) use atomvet_ring as ring;
+pub(crate) use atomvet_ring::sys;
 
 #[path = "../../runtime/src/attach.rs"]
 mod attach;
@@ -30,9 +31,7 @@ pub(crate) mod planes;
 pub(crate) mod process;
 #[path = "../../runtime/src/real.rs"]
 mod real;
+pub(crate) mod recording;
 pub(crate) mod shadow;
 pub(crate) mod stream;
-#[expect(dead_code, unreachable_pub, reason = "shared with the recorder until that goes")]
-#[path = "../../recorder/src/sys.rs"]
-pub(crate) mod sys;
 pub(crate) mod thread;

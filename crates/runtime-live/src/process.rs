@@ -2,7 +2,7 @@
 //!
 //! Everything starts at the first hook that is reached, because hooks run before any constructor of ours may.
 
-use core::ffi::c_int;
+use core::ffi::{CStr, c_int};
 use core::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
 use atomvet_live::engine::{Config, Engine};
@@ -11,8 +11,9 @@ use atomvet_live::table::{Counter, MAGIC, Table, WORDS};
 
 use crate::interpose::{libraries, threads};
 use crate::lock::Guarded;
-use crate::ring::{DIRECTORY, LIVE_CONFLICTS};
-use crate::{blocks, real, sys, thread};
+use crate::ring::writer::{Refused, reader};
+use crate::ring::{DIRECTORY, LIVE_CONFLICTS, RECORD_ALL};
+use crate::{blocks, real, recording, sys, thread};
 
 static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
 const UNDECIDED: u8 = 0;
@@ -114,7 +115,44 @@ fn open() -> bool {
     // It lives for ever.
     core::mem::forget(place);
     renew_maps();
+    if find_variable(RECORD_ALL, &mut [0; 1024]) && !open_ring() {
+        return false;
+    }
     show()
+}
+
+/// Makes the ring of a program that is recorded, under the name that the command looks for. Says so if it cannot.
+fn open_ring() -> bool {
+    let Paths { directory, name } = &*PATHS.lock();
+    let (hidden, visible) = (with_ending(name, b".ring-new"), with_ending(name, b".ring"));
+    match recording::open(as_text(&hidden), reader(&directory[..text_length(directory)])) {
+        Ok(()) => {
+            let names = [hidden.as_ptr() as usize, visible.as_ptr() as usize, 0, 0, 0, 0];
+            sys::call(sys::RENAME, names) == 0
+        }
+        Err(Refused::Taken) => false,
+        Err(Refused::Because(reason)) => {
+            refuse(directory, reason);
+            false
+        }
+    }
+}
+
+/// Tells the command why this process is not recorded. If that is impossible, it is said on standard error.
+fn refuse(directory: &Path, reason: &CStr) {
+    let mut link = *directory;
+    let mut end = text_length(&link);
+    for part in [b"/" as &[u8], &decimal(sys::process()), b".failed"] {
+        append(&mut link, &mut end, part);
+    }
+    let made = sys::call(sys::SYMLINK, [reason.as_ptr() as usize, link.as_ptr() as usize, 0, 0, 0, 0]);
+    if made < 0 {
+        sys::complain(reason.to_str().unwrap_or("nothing is recorded"));
+    }
+}
+
+fn as_text(path: &Path) -> &CStr {
+    CStr::from_bytes_until_nul(path).unwrap_or(c"")
 }
 
 /// Creates the file of findings under a name that nobody looks at yet.
@@ -210,6 +248,7 @@ extern "C" fn after_fork() {
     libraries::reset_locks();
     thread::forget_others();
     blocks::forget_labels();
+    recording::forget();
     ENGINE.store(core::ptr::null_mut(), Ordering::Release);
     if !open() {
         STATE.store(ALONE, Ordering::Release);

@@ -1,9 +1,8 @@
 //! Accesses to data, from the hooks to the checker.
 
 use atomvet_live::access::{Access as Accessed, Operation};
-use atomvet_live::table::Counter;
 
-use crate::{process, stream, thread};
+use crate::{process, recording, stream, thread};
 
 /// What is done to data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,21 +31,16 @@ pub(crate) fn access_range(access: Access, address: usize, bytes: usize, place: 
 fn check(access: Access, address: usize, bytes: usize, place: usize) {
     let Some(thread) = thread::watched() else { return };
     if thread.busy != 0 {
-        return lost();
+        return stream::count_lost_in_handler();
     }
     let Some(engine) = process::engine() else { return };
     thread.busy = 1;
     let operation = if access == Access::Read { Operation::Read } else { Operation::Write };
+    recording::accessed(thread, operation, address, bytes, place);
     let accessed = Accessed { address: address as u64, bytes: bytes as u64, site: place as u64, operation };
     match access {
         Access::Read => engine.read(thread.checked(), &accessed),
         Access::Write => engine.write(thread.checked(), &accessed),
     }
     thread.busy = 0;
-}
-
-#[cold]
-#[inline(never)]
-fn lost() {
-    stream::count(Counter::LostInHandlers);
 }

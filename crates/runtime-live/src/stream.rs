@@ -1,16 +1,19 @@
-//! What the recorder wrote down and the checker has no use for, or counts.
+//! What the checker has no use for, or counts.
 
 use atomvet_live::table::Counter;
 
-use crate::process;
 use crate::ring::Kind;
 use crate::thread::Thread;
+use crate::{process, recording};
 
 /// Records of two numbers: libraries that come and go, and the first permits of semaphores.
-pub(crate) fn record_pair(_thread: &mut Thread, _kind: Kind, _first: u64, _second: u64) {}
+pub(crate) fn record_pair(thread: &mut Thread, kind: Kind, first: u64, second: u64) {
+    recording::pair(thread, kind, first, second);
+}
 
 /// A thread could not be followed.
 pub(crate) fn count_lost_thread() {
+    recording::count_lost_thread();
     count(Counter::LostThreads);
 }
 
@@ -19,4 +22,12 @@ pub(crate) fn count(counter: Counter) {
     if let Some(engine) = process::engine() {
         engine.findings.counter(counter).fetch_add(1, core::sync::atomic::Ordering::Relaxed);
     }
+}
+
+/// An access in a signal handler that interrupted this library: it is not checked.
+#[cold]
+#[inline(never)]
+pub(crate) fn count_lost_in_handler() {
+    recording::count_lost_in_handler();
+    count(Counter::LostInHandlers);
 }

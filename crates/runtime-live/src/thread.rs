@@ -5,16 +5,16 @@
 //! assembler.
 //!
 //! `fast` is what the hooks for plain accesses look at. It is null while accesses need nothing: before the first thread is
-//! started (whatever was written then happens before it), while the program asks to ignore them, and when the thread is over.
+//! started (whatever was written then happens before it; a recording has it all the same), while the program asks to ignore them, and when the thread is over.
 
 use core::arch::{asm, global_asm};
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use atomvet_live::epoch::Epoch;
 use atomvet_live::table::Counter;
 use atomvet_live::thread::Thread as Checked;
 
-use crate::{interpose, process, stream};
+use crate::{interpose, process, recording, stream};
 
 /// What this library keeps per thread.
 #[repr(C)]
@@ -31,6 +31,8 @@ pub(crate) struct Thread {
     pub(crate) ignoring: u32,
     /// How often the destructor of this thread was put off.
     pub(crate) farewells: u32,
+    /// Its number in records, which no other thread of the process ever has.
+    pub(crate) serial: u32,
     /// It could not be followed, or is over.
     is_over: bool,
 }
@@ -51,6 +53,8 @@ const _: () = assert!(size_of::<Thread>() <= 64);
 
 /// Whether a second thread was ever started.
 static MANY: AtomicBool = AtomicBool::new(false);
+/// The next thread's number in records.
+static SERIALS: AtomicU32 = AtomicU32::new(0);
 
 #[inline(always)]
 fn local() -> &'static mut Thread {
@@ -78,19 +82,30 @@ pub(crate) fn watched() -> Option<&'static mut Thread> {
 
 /// A thread that is about to be started, or has ended.
 #[derive(Clone, Copy)]
-pub(crate) struct Child(*const Checked);
+pub(crate) struct Child {
+    checked: *const Checked,
+    /// Its number in records.
+    pub(crate) serial: u32,
+}
 
 // SAFETY: the checker's threads live for ever and may be shared.
 unsafe impl Send for Child {}
 
 impl Child {
     /// None.
-    pub(crate) const NONE: Child = Child(core::ptr::null());
+    pub(crate) const NONE: Child = Child { checked: core::ptr::null(), serial: 0 };
+
+    /// A new one, created by this one if that is known.
+    fn of(parent: Option<&Checked>) -> Child {
+        let checked = process::engine().and_then(|engine| engine.start(parent));
+        let checked = checked.map_or(core::ptr::null(), |thread| &raw const *thread);
+        Child { checked, serial: SERIALS.fetch_add(1, Ordering::Relaxed) }
+    }
 
     /// It was not started after all.
     pub(crate) fn is_not_started(self) {
         // SAFETY: null, or a thread of the checker, which lives for ever.
-        if let (Some(engine), Some(child)) = (process::engine(), unsafe { self.0.as_ref() }) {
+        if let (Some(engine), Some(child)) = (process::engine(), unsafe { self.checked.as_ref() }) {
             engine.finish(child);
         }
     }
@@ -120,17 +135,14 @@ impl Thread {
         }
         // What is called from here on may have hooks itself.
         self.is_over = true;
-        let checked = match child {
-            Some(child) => child.0,
-            None => process::engine()?.start(None).map_or(core::ptr::null(), |thread| &raw const *thread),
-        };
+        let Child { checked, serial } = child.unwrap_or_else(|| Child::of(None));
         if checked.is_null() {
             stream::count_lost_thread();
             return None;
         }
         stream::count(Counter::Threads);
         (self.stack_low, self.stack_high) = interpose::threads::stack_bounds();
-        self.checked = checked;
+        (self.checked, self.serial) = (checked, serial);
         self.is_over = false;
         self.look_at_accesses();
         interpose::threads::say_farewell_later();
@@ -147,13 +159,12 @@ impl Thread {
         if !MANY.swap(true, Ordering::Relaxed) {
             self.look_at_accesses();
         }
-        let child = process::engine().and_then(|engine| engine.start(Some(self.checked())));
-        Child(child.map_or(core::ptr::null(), |child| &raw const *child))
+        Child::of(Some(self.checked()))
     }
 
     fn look_at_accesses(&mut self) {
-        let wanted = self.ignoring == 0 && MANY.load(Ordering::Relaxed);
-        self.fast = if wanted { self.checked } else { core::ptr::null() };
+        let wanted = self.ignoring == 0 && (MANY.load(Ordering::Relaxed) || recording::is_on());
+        self.fast = if wanted { recording::seen_by_fast_paths(self.checked()) } else { core::ptr::null() };
     }
 
     /// Accesses are ignored, or looked at again.
@@ -179,5 +190,6 @@ impl Thread {
 /// In a new process: there is one thread.
 pub(crate) fn forget_others() {
     MANY.store(false, Ordering::Relaxed);
+    SERIALS.store(0, Ordering::Relaxed);
     local().start_over();
 }

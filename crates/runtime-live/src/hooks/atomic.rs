@@ -11,10 +11,9 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst};
 
 use atomvet_live::access::{Access, Operation};
-use atomvet_live::table::Counter;
 
 use super::wide::{Halves, Wide, compare_exchange_wide, update_wide};
-use crate::{process, stream, thread};
+use crate::{process, recording, stream, thread};
 
 /// A load.
 #[inline(always)]
@@ -23,7 +22,7 @@ fn load<T>(address: usize, size: usize, place: usize, load: impl Fn() -> T) -> T
     let Some(thread) = thread::watched() else { return value };
     let Some(engine) = process::engine() else { return value };
     let access = access(address, size, place);
-    if engine.repeats_load(thread.checked(), &access) {
+    if !recording::is_on() && engine.repeats_load(thread.checked(), &access) {
         return value;
     }
     recorded(|| Operation::Read, address, size, place, load)
@@ -45,11 +44,17 @@ fn recorded<T>(
     let Some(thread) = thread::watched() else { return operate() };
     let Some(engine) = process::engine() else { return operate() };
     if thread.busy != 0 {
-        stream::count(Counter::LostInHandlers);
+        stream::count_lost_in_handler();
         return operate();
     }
     thread.busy = 1;
-    let value = engine.atomic(thread.checked(), &access(address, size, place), expected, operate);
+    let (checked, accessed) = (thread.checked(), access(address, size, place));
+    let expected = || {
+        let operation = expected();
+        recording::atomic(thread, operation, address, size, place);
+        operation
+    };
+    let value = engine.atomic(checked, &accessed, expected, operate);
     thread.busy = 0;
     value
 }

@@ -10,6 +10,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::{checking, synchronise};
 use crate::real::real;
+use crate::recording;
 use crate::ring::Kind;
 
 thread_local! {
@@ -28,13 +29,21 @@ fn taken(kind: Kind, lock: usize, place: usize) {
 /// A lock is about to be released.
 fn released(lock: usize, place: usize) {
     let is_shared = SHARED.with(|held| held.iter().find(|held| held.get() == lock).map(|held| held.set(0)));
-    synchronise(if is_shared.is_some() { Kind::AcquireShared } else { Kind::Release }, lock, place);
+    if is_shared.is_none() {
+        return synchronise(Kind::Release, lock, place);
+    }
+    checking(|engine, thread| {
+        recording::synchronised(thread, Kind::Release, lock, place);
+        engine.lock_shared(thread.checked(), lock as u64, place as u64);
+    });
 }
 
 /// A wait on a condition is over: blocks are split there.
 fn waited(lock: usize, place: usize) {
-    checking(|engine, thread| engine.split(thread.checked()));
-    synchronise(Kind::Acquire, lock, place);
+    checking(|engine, thread| {
+        engine.split(thread.checked());
+        engine.lock(thread.checked(), lock as u64, place as u64);
+    });
 }
 
 /// Only for the function that waits for a mutex as long as it takes.
@@ -154,7 +163,7 @@ macro_rules! waiting {
                 naked_asm!("mov r8, [rsp]", "jmp {}", sym $body)
             }
             extern "C" fn $body(condition: usize, lock: usize, a: usize, b: usize, place: usize) -> c_int {
-                synchronise(Kind::Release, lock, place);
+                synchronise(Kind::Wait, lock, place);
                 let wait = real!($name @ $version: fn(usize, usize, usize, usize) -> c_int);
                 // SAFETY: the caller's arguments, for the function that the caller meant.
                 let result = unsafe { wait(condition, lock, a, b) };

@@ -27,16 +27,17 @@ use atomvet_live::table::Table;
 
 use crate::ring::Kind;
 use crate::thread::Thread;
-use crate::{planes, process};
+use crate::{planes, process, recording};
 
 /// Tells the checker of a synchronisation. With data conflicts only waits matter: they split blocks.
 #[inline]
 pub(crate) fn synchronise(kind: Kind, object: usize, place: usize) {
-    use Kind::{Acquire, AcquireShared, Await, Barrier, Release, ReleaseExclusive, Split, Take};
+    use Kind::{Acquire, AcquireShared, Await, Barrier, Release, ReleaseExclusive, Split, Take, Wait};
     checking(|engine, thread| {
+        recording::synchronised(thread, kind, object, place);
         let (thread, object, place) = (thread.checked(), object as u64, place as u64);
         match kind {
-            Acquire | Release | ReleaseExclusive => engine.lock(thread, object, place),
+            Acquire | Release | ReleaseExclusive | Wait => engine.lock(thread, object, place),
             AcquireShared => engine.lock_shared(thread, object, place),
             Await => engine.finds_done(thread, object, place),
             Barrier | Split | Take => engine.split(thread),
@@ -62,6 +63,9 @@ pub(crate) fn checking(something: impl FnOnce(&'static Engine<Table>, &mut Threa
 /// Memory begins a new life.
 pub(crate) fn new_life(address: usize, bytes: usize) {
     if address != 0 && bytes != 0 {
-        checking(|_, _| _ = planes::forget(address, bytes));
+        checking(|_, thread| {
+            recording::pair(thread, Kind::NewLife, address as u64, bytes as u64);
+            planes::forget(address, bytes);
+        });
     }
 }

@@ -9,8 +9,9 @@ use atomvet_live::epoch::Epoch;
 use super::{checking, new_life};
 use crate::lock::Guarded;
 use crate::real::real;
+use crate::ring::Kind;
 use crate::thread::{self, Child, Thread};
-use crate::{blocks, process, sys};
+use crate::{blocks, process, recording, sys};
 
 type Start = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 
@@ -33,16 +34,27 @@ pub(crate) struct Birth {
     taken: bool,
 }
 
+/// What is known of a thread.
+#[derive(Clone, Copy)]
+pub(crate) struct Known {
+    handle: usize,
+    /// Its number in records.
+    serial: u32,
+    /// Its last epoch; 0 while it runs.
+    last: u64,
+}
+
 /// Births under way.
 static NURSERY: Guarded<[Birth; 4096]> =
     Guarded::new([const { Birth { start: 0, argument: 0, child: Child::NONE, taken: false } }; 4096]);
 
-/// The last epochs of threads that have ended, by their handles, which libc uses again; 0 while they run.
-static HANDLES: Guarded<[(usize, u64); HANDLE_ROOM]> = Guarded::new([(0, 0); HANDLE_ROOM]);
+/// Threads by their handles, which libc uses again.
+static HANDLES: Guarded<[Known; HANDLE_ROOM]> =
+    Guarded::new([Known { handle: 0, serial: 0, last: 0 }; HANDLE_ROOM]);
 const HANDLE_ROOM: usize = 1 << 14;
 
 /// Announces a thread that is about to be created: its place in the nursery. Nothing if the program is not checked.
-pub(crate) fn announce(start: usize, argument: usize, _place: usize) -> Option<(usize, u32)> {
+pub(crate) fn announce(start: usize, argument: usize, place: usize) -> Option<(usize, u32)> {
     if !process::has_started() {
         return None;
     }
@@ -52,6 +64,7 @@ pub(crate) fn announce(start: usize, argument: usize, _place: usize) -> Option<(
     }
     thread.busy = 1;
     let child = thread.start_child();
+    recording::synchronised(thread, Kind::Fork, child.serial as usize, place);
     thread.busy = 0;
     let room = loop {
         let mut nursery = NURSERY.lock();
@@ -62,7 +75,7 @@ pub(crate) fn announce(start: usize, argument: usize, _place: usize) -> Option<(
         drop(nursery);
         sys::sleep(50);
     };
-    Some((room, 0))
+    Some((room, child.serial))
 }
 
 /// Takes a birth out of the nursery.
@@ -77,7 +90,7 @@ pub(crate) fn born(room: usize) -> Birth {
 pub(crate) fn begin(birth: &Birth) {
     let Some(thread) = Thread::begin(birth.child) else { return };
     // SAFETY: always possible.
-    remember(unsafe { pthread_self() }, 0);
+    remember(unsafe { pthread_self() }, birth.child.serial, 0);
     // The stack may have been another thread's.
     new_life(thread.stack_low, thread.stack_high - thread.stack_low);
 }
@@ -125,14 +138,14 @@ extern "C" fn create(
 }
 
 /// After `create`: the creator knows the new thread's handle before anybody else does.
-pub(crate) fn created(room: usize, _serial: u32, result: c_int, handle: *mut usize) {
+pub(crate) fn created(room: usize, serial: u32, result: c_int, handle: *mut usize) {
     if result == 0 {
         let mut handles = HANDLES.lock();
         // SAFETY: a successful creation has written it.
         let handle = unsafe { *handle };
         // It may have ended already: then its last epoch stays.
-        if find_in(&handles, handle).is_none() {
-            remember_in(&mut handles, handle, 0);
+        if find_in(&handles, handle).is_none_or(|known| known.serial != serial) {
+            remember_in(&mut handles, Known { handle, serial, last: 0 });
         }
     } else {
         born(room).child.is_not_started();
@@ -170,41 +183,44 @@ joining! {
 }
 
 /// A thread's end was waited for: open blocks are split there, and the thread comes after all that the other did.
-pub(crate) fn joined(handle: Option<usize>, place: usize) {
-    let last = handle.and_then(|handle| find_in(&HANDLES.lock(), handle)).filter(|last| *last != 0);
+pub(crate) fn joined(other: Option<Known>, place: usize) {
+    let now = other.and_then(|other| find_in(&HANDLES.lock(), other.handle));
     checking(|engine, thread| {
+        match other {
+            Some(other) => recording::synchronised(thread, Kind::Join, other.serial as usize, place),
+            None => recording::count_unknown_join(),
+        }
         engine.split(thread.checked());
-        if let Some(last) = last {
+        if let Some(Known { last, .. }) = now.filter(|known| known.last != 0) {
             engine.join(thread.checked(), Epoch::from_word(last), place as u64);
         }
     });
 }
 
-fn remember(handle: usize, last: u64) {
-    remember_in(&mut HANDLES.lock(), handle, last);
+fn remember(handle: usize, serial: u32, last: u64) {
+    remember_in(&mut HANDLES.lock(), Known { handle, serial, last });
 }
 
-fn remember_in(handles: &mut [(usize, u64); HANDLE_ROOM], handle: usize, last: u64) {
-    let start = handle / 64 % HANDLE_ROOM;
+fn remember_in(handles: &mut [Known; HANDLE_ROOM], known: Known) {
+    let start = known.handle / 64 % HANDLE_ROOM;
     for i in 0..HANDLE_ROOM {
         let entry = &mut handles[(start + i) % HANDLE_ROOM];
-        if entry.0 == 0 || entry.0 == handle {
-            *entry = (handle, last);
+        if entry.handle == 0 || entry.handle == known.handle {
+            *entry = known;
             return;
         }
     }
 }
 
-fn find_in(handles: &[(usize, u64); HANDLE_ROOM], handle: usize) -> Option<u64> {
+fn find_in(handles: &[Known; HANDLE_ROOM], handle: usize) -> Option<Known> {
     let start = handle / 64 % HANDLE_ROOM;
     let from_start = (0..HANDLE_ROOM).map(|i| handles[(start + i) % HANDLE_ROOM]);
-    let mut known = from_start.take_while(|entry| entry.0 != 0);
-    known.find(|entry| entry.0 == handle).map(|entry| entry.1)
+    from_start.take_while(|known| known.handle != 0).find(|known| known.handle == handle)
 }
 
-/// The handle, if the thread is one that is known.
-pub(crate) fn find(handle: usize) -> Option<usize> {
-    (process::has_started() && find_in(&HANDLES.lock(), handle).is_some()).then_some(handle)
+/// The thread with this handle, if it is known.
+pub(crate) fn find(handle: usize) -> Option<Known> {
+    if process::has_started() { find_in(&HANDLES.lock(), handle) } else { None }
 }
 
 /// The running thread's stack; empty if it cannot be told.
@@ -254,9 +270,11 @@ unsafe extern "C" fn farewell(_: *mut c_void) {
     }
     thread.busy = 1;
     blocks::leave_all(thread);
+    recording::synchronised(thread, Kind::ThreadEnd, 0, 0);
+    let serial = thread.serial;
     if let Some(last) = thread.end() {
         // SAFETY: always possible.
-        remember(unsafe { pthread_self() }, last.word());
+        remember(unsafe { pthread_self() }, serial, last.word());
     }
 }
 

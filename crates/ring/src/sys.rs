@@ -2,27 +2,40 @@
 
 use core::arch::asm;
 
-pub(crate) const READ: usize = 0;
+/// Reads from a file.
+pub const READ: usize = 0;
 /// Writes to a file.
 pub const WRITE: usize = 1;
 /// Closes a file.
 pub const CLOSE: usize = 3;
-pub(crate) const MMAP: usize = 9;
-pub(crate) const SCHED_YIELD: usize = 24;
-pub(crate) const MADVISE: usize = 28;
-pub(crate) const NANOSLEEP: usize = 35;
-pub(crate) const GETPID: usize = 39;
-pub(crate) const KILL: usize = 62;
-pub(crate) const FTRUNCATE: usize = 77;
-pub(crate) const RENAME: usize = 82;
-pub(crate) const UNLINK: usize = 87;
-pub(crate) const SYMLINK: usize = 88;
-pub(crate) const GETRLIMIT: usize = 97;
+/// Maps memory.
+pub const MMAP: usize = 9;
+/// Lets others run.
+pub const SCHED_YIELD: usize = 24;
+/// Says how memory is going to be used.
+pub const MADVISE: usize = 28;
+/// Sleeps.
+pub const NANOSLEEP: usize = 35;
+/// Asks for the process.
+pub const GETPID: usize = 39;
+/// Sends a signal.
+pub const KILL: usize = 62;
+/// Changes the length of a file.
+pub const FTRUNCATE: usize = 77;
+/// Gives a file another name.
+pub const RENAME: usize = 82;
+/// Deletes a file.
+pub const UNLINK: usize = 87;
+/// Makes a symbolic link.
+pub const SYMLINK: usize = 88;
+/// Asks for a limit.
+pub const GETRLIMIT: usize = 97;
 /// Opens a file.
 pub const OPEN: usize = 2;
 /// Reads where a symbolic link leads.
 pub const READLINK: usize = 89;
-pub(crate) const FALLOCATE: usize = 285;
+/// Makes room for a file.
+pub const FALLOCATE: usize = 285;
 
 const ESRCH: isize = -3;
 
