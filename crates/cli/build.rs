@@ -18,6 +18,8 @@ fn main() {
     println!("cargo::rerun-if-changed=../runtime/src");
     println!("cargo::rerun-if-changed=../recorder/src");
     println!("cargo::rerun-if-changed=../ring/src");
+    println!("cargo::rerun-if-changed=../live/src");
+    println!("cargo::rerun-if-changed=../runtime-live/src");
     println!("cargo::rerun-if-changed=../../include/atomvet.h");
     let target = std::env::var("TARGET").unwrap_or_default();
     if !target.starts_with("x86_64") || !target.contains("linux") {
@@ -28,18 +30,29 @@ fn main() {
         println!("cargo::rustc-env=ATOMVET_LIBRARY_VERSION=none");
         return;
     }
-    let [ring, recorder, jvm] =
-        ["ring", "recorder", "jvm"].map(|name| out.with_file_name(format!("libatomvet_{name}.rlib")));
+    let [ring, recorder, jvm, live] =
+        ["ring", "recorder", "jvm", "live"].map(|name| out.with_file_name(format!("libatomvet_{name}.rlib")));
     let source = |name: &str| crates.join(name).join("src/lib.rs");
     compile("atomvet_ring", "rlib", &source("ring"), &ring, &[]);
     compile("atomvet_recorder", "rlib", &source("recorder"), &recorder, &["--extern", "atomvet_ring"]);
     let options =
         ["--extern", "atomvet_recorder", "-C", "lto=fat", "-C", "link-arg=-Wl,-soname,libtsan.so.2"];
     compile("atomvet_runtime", "cdylib", &source("runtime"), &out, &options);
+    compile("atomvet_live", "rlib", &source("live"), &live, &[]);
     for (object, (_, kind)) in hooks.iter().zip(HOOKS) {
-        let options =
-            ["--extern", "atomvet_recorder", "--cfg", kind, "--emit", "obj", "-C", "relocation-model=pic"];
-        compile("atomvet_hooks", "rlib", &crates.join("runtime/src/linked/mod.rs"), object, &options);
+        let options = [
+            "--extern",
+            "atomvet_live",
+            "--cfg",
+            "linked",
+            "--cfg",
+            kind,
+            "--emit",
+            "obj",
+            "-C",
+            "relocation-model=pic",
+        ];
+        compile("atomvet_hooks", "rlib", &crates.join("runtime-live/src/linked/mod.rs"), object, &options);
     }
     compile("atomvet_jvm", "rlib", &source("jvm"), &jvm, &[]);
     let options = ["--extern", "atomvet_recorder", "--extern", "atomvet_jvm", "-C", "lto=fat"];
@@ -49,9 +62,9 @@ fn main() {
 }
 
 /// The objects that `atomvet cc` links into programs, into shared libraries and into static programs, and which kind of
-/// `crates/runtime/src/linked` each is.
+/// `crates/runtime-live/src/linked` each is.
 const HOOKS: [(&str, &str); 3] =
-    [("hooks.o", "near"), ("hooks-shared.o", "shared"), ("hooks-static.o", "alone")];
+    [("hooks.o", "program"), ("hooks-shared.o", "shared"), ("hooks-static.o", "alone")];
 
 /// Where the command unpacks these files goes by what is in them. Told here, so that it need not read them all whenever it runs.
 fn tell_version(files: &[PathBuf]) {

@@ -1,7 +1,7 @@
 //! `atomvet cc` and `atomvet c++`: a compiler that makes programs which can be watched.
 //!
 //! The arguments go to gcc, g++, clang or clang++ as they are, followed by those that instrument accesses, keep the
-//! boundaries of functions that are inlined, and link hooks that do nothing (`crates/runtime/src/linked`). The result depends on
+//! boundaries of functions that are inlined, and link hooks that do nothing (`crates/runtime-live/src/linked`). The result depends on
 //! no file of ours and runs like any other program; under `atomvet run` the hooks call the runtime.
 
 use std::ffi::{OsStr, OsString};

@@ -74,8 +74,8 @@ pub struct Thread {
     pub serial: u32,
     /// The number of this thread in the filter.
     pub index: u32,
-    /// The variable of the program's own hooks that has this thread's address; null if they have none.
-    known_in: *mut *mut Thread,
+    /// The next is the first of its line.
+    _line: u64,
 
     /// The largest key in use.
     pub newest: u64,
@@ -369,12 +369,6 @@ impl Thread {
         Some(thread)
     }
 
-    /// The variable is the running thread's own, and lives as long as the thread: it has its address from now on.
-    pub fn make_known_in(&mut self, variable: &mut *mut Thread) {
-        self.known_in = variable;
-        *variable = self;
-    }
-
     /// Accesses are ignored while this is above 0.
     pub fn ignore(&mut self, ignoring: u32) {
         self.ignoring = ignoring;
@@ -513,11 +507,6 @@ impl Thread {
         let local = unsafe { &mut *local() };
         local.silent = true;
         local.thread = core::ptr::null_mut();
-        let known_in = core::mem::replace(&mut self.known_in, core::ptr::null_mut());
-        if !known_in.is_null() {
-            // SAFETY: who gave it says that it lives as long as the thread, which is at its end here.
-            unsafe { *known_in = core::ptr::null_mut() };
-        }
         let index = self.index as usize;
         LAST_KEYS[index].store(self.newest, Ordering::Relaxed);
         let mut estates = ESTATES.lock();

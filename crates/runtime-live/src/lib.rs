@@ -18,7 +18,6 @@ extern crate self as atomvet_recorder;
 pub(crate) use atomvet_ring as ring;
 pub(crate) use atomvet_ring::sys;
 
-#[path = "../../runtime/src/attach.rs"]
 mod attach;
 pub(crate) mod blocks;
 mod hooks;

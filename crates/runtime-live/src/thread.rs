@@ -68,6 +68,16 @@ fn local() -> &'static mut Thread {
     }
 }
 
+/// Where [`Thread`] is in the thread-local memory of any thread.
+pub(crate) fn offset() -> usize {
+    let offset;
+    // SAFETY: reads an entry of the table that the dynamic linker has filled.
+    unsafe {
+        asm!("mov {}, qword ptr [rip + atomvet_live_thread@GOTTPOFF]", out(reg) offset, options(nostack, readonly, pure));
+    }
+    offset
+}
+
 /// The running thread, if it has had an event.
 #[inline(always)]
 pub(crate) fn current() -> Option<&'static mut Thread> {

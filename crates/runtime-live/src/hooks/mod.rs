@@ -5,20 +5,16 @@ use core::arch::naked_asm;
 use crate::shadow::{self, Access};
 
 mod atomic;
-mod plain;
+pub(crate) mod plain;
 #[path = "../../../runtime/src/hooks/wide.rs"]
 mod wide;
 
-/// Where the hooks go on that are part of the runtime, and those that programs carry.
+/// Where the hooks of `plain.rs` go on, in the runtime and in programs.
 macro_rules! rests {
-    ($($rest:ident $near:ident: $access:ident of $size:literal;)*) => {
+    ($($rest:ident: $access:ident of $size:literal;)*) => {
         $(
             #[unsafe(no_mangle)]
             extern "C" fn $rest(address: usize, place: usize) {
-                shadow::uncovered(Access::$access, address, $size, place);
-            }
-            #[unsafe(no_mangle)]
-            extern "C" fn $near(address: usize, place: usize, _variable: usize, _layout: u32) {
                 shadow::uncovered(Access::$access, address, $size, place);
             }
         )*
@@ -26,14 +22,14 @@ macro_rules! rests {
 }
 
 rests! {
-    atomvet_read1 atomvet_read1_near: Read of 1;
-    atomvet_read2 atomvet_read2_near: Read of 2;
-    atomvet_read4 atomvet_read4_near: Read of 4;
-    atomvet_read8 atomvet_read8_near: Read of 8;
-    atomvet_write1 atomvet_write1_near: Write of 1;
-    atomvet_write2 atomvet_write2_near: Write of 2;
-    atomvet_write4 atomvet_write4_near: Write of 4;
-    atomvet_write8 atomvet_write8_near: Write of 8;
+    atomvet_read1: Read of 1;
+    atomvet_read2: Read of 2;
+    atomvet_read4: Read of 4;
+    atomvet_read8: Read of 8;
+    atomvet_write1: Write of 1;
+    atomvet_write2: Write of 2;
+    atomvet_write4: Write of 4;
+    atomvet_write8: Write of 8;
 }
 
 /// Hooks for accesses that may cross a word.

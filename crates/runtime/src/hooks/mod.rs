@@ -3,53 +3,36 @@
 use core::arch::naked_asm;
 
 use crate::shadow::{self, Access};
-use crate::thread::{self, Thread};
 
 mod atomic;
 mod plain;
 mod wide;
 
-/// Where the hooks go on that are part of the runtime, and those that programs carry.
+/// Where the hooks go on that are part of the runtime, and those that programs carry: these have not looked at the shadow.
 macro_rules! rests {
-    ($($rest:ident $near:ident: $access:ident of $size:literal;)*) => {
+    ($($rest:ident $carried:ident: $access:ident of $size:literal;)*) => {
         $(
             #[unsafe(no_mangle)]
             extern "C" fn $rest(address: usize, place: usize) {
                 shadow::uncovered(Access::$access, address, $size, place);
             }
             #[unsafe(no_mangle)]
-            unsafe extern "C" fn $near(address: usize, place: usize, variable: &mut *mut Thread, layout: u32) {
-                if variable.is_null() {
-                    introduce(variable, layout);
-                    shadow::access(Access::$access, address, $size, place);
-                } else {
-                    shadow::uncovered(Access::$access, address, $size, place);
-                }
+            extern "C" fn $carried(address: usize, place: usize) {
+                shadow::access(Access::$access, address, $size, place);
             }
         )*
     };
 }
 
 rests! {
-    atomvet_read1 atomvet_read1_near: Read of 1;
-    atomvet_read2 atomvet_read2_near: Read of 2;
-    atomvet_read4 atomvet_read4_near: Read of 4;
-    atomvet_read8 atomvet_read8_near: Read of 8;
-    atomvet_write1 atomvet_write1_near: Write of 1;
-    atomvet_write2 atomvet_write2_near: Write of 2;
-    atomvet_write4 atomvet_write4_near: Write of 4;
-    atomvet_write8 atomvet_write8_near: Write of 8;
-}
-
-/// Lets hooks that a program carries know the running thread.
-#[cold]
-#[inline(never)]
-fn introduce(variable: &mut *mut Thread, layout: u32) {
-    if layout == plain::LAYOUT
-        && let Some(thread) = thread::current()
-    {
-        thread.make_known_in(variable);
-    }
+    atomvet_rest_read1 atomvet_read1: Read of 1;
+    atomvet_rest_read2 atomvet_read2: Read of 2;
+    atomvet_rest_read4 atomvet_read4: Read of 4;
+    atomvet_rest_read8 atomvet_read8: Read of 8;
+    atomvet_rest_write1 atomvet_write1: Write of 1;
+    atomvet_rest_write2 atomvet_write2: Write of 2;
+    atomvet_rest_write4 atomvet_write4: Write of 4;
+    atomvet_rest_write8 atomvet_write8: Write of 8;
 }
 
 /// Hooks for accesses that may cross a word.

@@ -1,11 +1,6 @@
 //! The hooks for plain accesses of up to 8 bytes. An access that is covered by a record (`shadow.rs`) is found to be so in some 20
 //! instructions that call nothing and save no register. One that is late where its word is quiet takes some 25 more: programs with
 //! short functions have as many of those. Everything else goes on in Rust, with the place it was called from.
-//!
-//! This file is compiled twice. As a part of the runtime it serves programs that were built for ThreadSanitizer. As `near`, it
-//! is part of the object that `atomvet cc` links into programs (`linked/`): calls go straight there instead of through the
-//! tables of the loader, which would take as long as the hook itself. Such an object knows its thread by a variable of its
-//! own, which the runtime sets, if it finds that both go by the same [`LAYOUT`]: programs may be older than the runtime.
 
 use core::arch::naked_asm;
 use core::mem::offset_of;
@@ -15,107 +10,6 @@ use atomvet_recorder::{planes, shadow};
 
 const _: () = assert!(shadow::KEPT_BY_LATE[1] < shadow::QUIET + (1 << shadow::QUIET_SHIFT));
 
-/// The variable that has the address of the running thread's [`Thread`], or null.
-#[cfg(not(near))]
-macro_rules! thread {
-    () => {
-        "atomvet_thread"
-    };
-}
-#[cfg(near)]
-macro_rules! thread {
-    () => {
-        "atomvet_near_thread"
-    };
-}
-
-/// Leaves the rest to the runtime, from where the hook was called.
-#[cfg(not(near))]
-macro_rules! the_rest {
-    ($slow:literal) => {
-        concat!("mov rsi, qword ptr [rsp]\n jmp ", $slow)
-    };
-}
-/// Leaves the rest to the runtime, if there is one, and tells it about the variable.
-#[cfg(near)]
-macro_rules! the_rest {
-    ($slow:literal) => {
-        concat!(
-            "mov rsi, qword ptr [rsp]\n",
-            "mov rdx, qword ptr fs:[0]\n",
-            "add rdx, qword ptr [rip + atomvet_near_thread@GOTTPOFF]\n",
-            "mov ecx, offset atomvet_near_layout\n",
-            "jmp qword ptr [rip + ",
-            $slow,
-            "_slot]"
-        )
-    };
-}
-
-/// Every module has hooks of its own.
-#[cfg(not(near))]
-macro_rules! visibility {
-    ($hook:ident) => {
-        ""
-    };
-}
-#[cfg(near)]
-macro_rules! visibility {
-    ($hook:ident) => {
-        concat!(".hidden ", stringify!($hook))
-    };
-}
-
-#[cfg(near)]
-core::arch::global_asm!(
-    ".section .tbss.atomvet_near_thread,\"awT\",@nobits",
-    ".balign 8",
-    ".globl atomvet_near_thread",
-    ".hidden atomvet_near_thread",
-    ".type atomvet_near_thread,@object",
-    ".size atomvet_near_thread,8",
-    "atomvet_near_thread:",
-    ".zero 8",
-    ".set atomvet_near_layout, {}",
-    ".text",
-    const LAYOUT,
-);
-
-/// What the hooks take for granted about a thread and the words of the filter, in one number.
-pub(crate) const LAYOUT: u32 = {
-    /// To be changed with the meaning of anything below.
-    const REVISION: usize = 4;
-    let facts = [
-        REVISION,
-        offset_of!(Thread, plane),
-        offset_of!(Thread, write_plane),
-        offset_of!(Thread, key),
-        offset_of!(Thread, seen),
-        offset_of!(Thread, birth),
-        offset_of!(Thread, ignoring),
-        offset_of!(Thread, bare_count),
-        offset_of!(Thread, locks),
-        offset_of!(Thread, stack_low),
-        offset_of!(Thread, stack_high),
-        offset_of!(Thread, recent),
-        planes::ADDRESS_MASK,
-        INDEX_SHIFT as usize,
-        shadow::KEPT_BY_LATE[0] as usize,
-        shadow::KEPT_BY_LATE[1] as usize,
-        shadow::QUIET_SHIFT as usize,
-        shadow::LATE_READ as usize,
-        shadow::LATE_WRITE as usize,
-        BARE,
-        RECENT,
-    ];
-    let (mut hash, mut i) = (0u64, 0);
-    while i < facts.len() {
-        hash = (hash ^ facts[i] as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-        i += 1;
-    }
-    (hash >> 33) as u32
-};
-
 /// The same as [`shadow::access`], which says what is done here and why.
 macro_rules! accesses {
     ($($hook:ident $slow:literal: $size:literal in $plane:ident, $late:ident;)*) => {
@@ -124,10 +18,9 @@ macro_rules! accesses {
             #[unsafe(naked)]
             unsafe extern "C" fn $hook(address: usize) {
                 naked_asm!(
-                    visibility!($hook),
                     // In two lines of the cache, up to where it returns.
                     ".p2align 6",
-                    concat!("mov rax, qword ptr [rip + ", thread!(), "@GOTTPOFF]"),
+                    "mov rax, qword ptr [rip + atomvet_thread@GOTTPOFF]",
                     "movabs rdx, {mask}",
                     "mov rax, qword ptr fs:[rax]",
                     "and rdx, rdi",
@@ -151,7 +44,7 @@ macro_rules! accesses {
                     "ret",
                     // Everything else, in Rust.
                     "2:",
-                    the_rest!($slow),
+                    concat!("mov rsi, qword ptr [rsp]\n jmp ", $slow),
                     // Not of this period: of this thread at all?
                     "3:",
                     "mov r8, rsi",
@@ -241,21 +134,21 @@ macro_rules! accesses {
 }
 
 accesses! {
-    __tsan_read1 "atomvet_read1": 1 in plane, LATE_READ;
-    __tsan_read2 "atomvet_read2": 2 in plane, LATE_READ;
-    __tsan_read4 "atomvet_read4": 4 in plane, LATE_READ;
-    __tsan_read8 "atomvet_read8": 8 in plane, LATE_READ;
-    __tsan_volatile_read1 "atomvet_read1": 1 in plane, LATE_READ;
-    __tsan_volatile_read2 "atomvet_read2": 2 in plane, LATE_READ;
-    __tsan_volatile_read4 "atomvet_read4": 4 in plane, LATE_READ;
-    __tsan_volatile_read8 "atomvet_read8": 8 in plane, LATE_READ;
-    __tsan_write1 "atomvet_write1": 1 in write_plane, LATE_WRITE;
-    __tsan_write2 "atomvet_write2": 2 in write_plane, LATE_WRITE;
-    __tsan_write4 "atomvet_write4": 4 in write_plane, LATE_WRITE;
-    __tsan_write8 "atomvet_write8": 8 in write_plane, LATE_WRITE;
-    __tsan_volatile_write1 "atomvet_write1": 1 in write_plane, LATE_WRITE;
-    __tsan_volatile_write2 "atomvet_write2": 2 in write_plane, LATE_WRITE;
-    __tsan_volatile_write4 "atomvet_write4": 4 in write_plane, LATE_WRITE;
-    __tsan_volatile_write8 "atomvet_write8": 8 in write_plane, LATE_WRITE;
-    __tsan_vptr_read "atomvet_read8": 8 in plane, LATE_READ;
+    __tsan_read1 "atomvet_rest_read1": 1 in plane, LATE_READ;
+    __tsan_read2 "atomvet_rest_read2": 2 in plane, LATE_READ;
+    __tsan_read4 "atomvet_rest_read4": 4 in plane, LATE_READ;
+    __tsan_read8 "atomvet_rest_read8": 8 in plane, LATE_READ;
+    __tsan_volatile_read1 "atomvet_rest_read1": 1 in plane, LATE_READ;
+    __tsan_volatile_read2 "atomvet_rest_read2": 2 in plane, LATE_READ;
+    __tsan_volatile_read4 "atomvet_rest_read4": 4 in plane, LATE_READ;
+    __tsan_volatile_read8 "atomvet_rest_read8": 8 in plane, LATE_READ;
+    __tsan_write1 "atomvet_rest_write1": 1 in write_plane, LATE_WRITE;
+    __tsan_write2 "atomvet_rest_write2": 2 in write_plane, LATE_WRITE;
+    __tsan_write4 "atomvet_rest_write4": 4 in write_plane, LATE_WRITE;
+    __tsan_write8 "atomvet_rest_write8": 8 in write_plane, LATE_WRITE;
+    __tsan_volatile_write1 "atomvet_rest_write1": 1 in write_plane, LATE_WRITE;
+    __tsan_volatile_write2 "atomvet_rest_write2": 2 in write_plane, LATE_WRITE;
+    __tsan_volatile_write4 "atomvet_rest_write4": 4 in write_plane, LATE_WRITE;
+    __tsan_volatile_write8 "atomvet_rest_write8": 8 in write_plane, LATE_WRITE;
+    __tsan_vptr_read "atomvet_rest_read8": 8 in plane, LATE_READ;
 }

@@ -3,11 +3,13 @@
 //! What was built by `atomvet cc` runs anywhere the plain build would, whether or not the runtime is there. So nothing depends
 //! on the runtime's library. Every hook jumps through a slot. A slot holds what the hook does alone: an atomic
 //! operation is performed, everything else returns at once. Under `atomvet run` the runtime is preloaded; [`init`], which runs
-//! before the constructors of the program, finds it and has it fill the slots (`crates/runtime/src/attach.rs`).
+//! before the constructors of the program, finds it and has it fill the slots (`attach.rs`).
 //!
 //! ```text
 //! call __tsan_write_range ──► jmp [slot] ──► ret                       alone
 //!                                      └──► the runtime's hook         under `atomvet run`
+//! call __tsan_write4 ──► [thread slot] = 0 ──► jmp [slot]              alone, or under a runtime with another layout
+//!                                      └──► one load, one compare      under `atomvet run` (`hooks/plain.rs`)
 //! ```
 //!
 //! Alone, a hook costs a call, a jump and a return. All hooks are hidden, so that programs and libraries keep to their own, and
@@ -17,15 +19,15 @@
 //!
 //! | `cfg` | linked into | |
 //! |---|---|---|
-//! | `near` | programs | with the fast paths of `hooks/plain.rs` |
-//! | `shared` | shared libraries | without: their thread-local variables may go before the thread does |
-//! | `alone` | programs with `-static` | no runtime can be loaded there, so none is looked for |
+//! | `program` | programs | |
+//! | `shared` | shared libraries | |
+//! | `alone` | programs with `-static` | no runtime can be loaded there, so none is looked for: no fast paths |
 #![no_std]
 
-#[cfg(near)]
+#[cfg(not(alone))]
 #[path = "../hooks/plain.rs"]
 mod plain;
-#[path = "../hooks/wide.rs"]
+#[path = "../../../runtime/src/hooks/wide.rs"]
 mod wide;
 
 mod atomic;
@@ -256,7 +258,7 @@ silent_hooks! {
     atomvet_hint_end;
 }
 
-#[cfg(not(near))]
+#[cfg(alone)]
 silent_hooks! {
     __tsan_read1;
     __tsan_read2;
@@ -278,17 +280,32 @@ silent_hooks! {
 }
 
 /// Where the hooks of `plain.rs` go on.
-#[cfg(near)]
+#[cfg(not(alone))]
 macro_rules! slow_paths {
     ($($rest:ident)*) => {
-        $(slot!(concat!(stringify!($rest), "_slot"), concat!(stringify!($rest), "_near"), "atomvet_nothing");)*
+        $(slot!(concat!(stringify!($rest), "_slot"), stringify!($rest), "atomvet_nothing");)*
     };
 }
-#[cfg(near)]
+#[cfg(not(alone))]
 slow_paths! {
     atomvet_read1 atomvet_read2 atomvet_read4 atomvet_read8
     atomvet_write1 atomvet_write2 atomvet_write4 atomvet_write8
 }
+
+// Where the fast paths find the running thread. A runtime that goes by another layout leaves it 0.
+#[cfg(not(alone))]
+global_asm!(
+    ".pushsection .rodata.atomvet_names,\"a\",@progbits",
+    "7:",
+    ".asciz \"atomvet_thread_{layout}\"",
+    ".popsection",
+    ".pushsection atomvet_slots,\"aw\",@progbits",
+    "atomvet_thread_slot:",
+    ".quad 0",
+    ".quad 7b",
+    ".popsection",
+    layout = const plain::LAYOUT,
+);
 
 unsafe extern "C" {
     fn memcpy(to: *mut u8, from: *const u8, bytes: usize) -> *mut u8;
@@ -321,7 +338,7 @@ hook!("__tsan_init");
 hook!("__tsan_init", init);
 
 // Before all constructors; a library cannot be that early, but comes before its own.
-#[cfg(near)]
+#[cfg(program)]
 global_asm!(".pushsection .preinit_array,\"aw\",@preinit_array", ".p2align 3", ".quad {}", ".popsection", sym init);
 #[cfg(shared)]
 global_asm!(".pushsection .init_array.00000,\"aw\",@init_array", ".p2align 3", ".quad {}", ".popsection", sym init);
