@@ -147,7 +147,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
             return Ok(Looked::NeedsMemory);
         }
         count.lock().unwrap_or_else(PoisonError::into_inner).add(&examined);
-        Ok(Looked::Done(json::trace(&examined, spec), judge(&examined, spec)))
+        let status = judge(&examined, spec);
+        let trace = model::Trace { status: Some(status.code()), ..json::trace(&examined, spec) };
+        Ok(Looked::Done(trace, status))
     });
     let count = count.into_inner().unwrap_or_else(PoisonError::into_inner);
     let set_aside = count.finish(&configuration.known, &configuration.idioms);

@@ -102,6 +102,7 @@ pub(crate) fn trace(examined: &Examined, spec: Option<&Spec>) -> model::Trace {
     model::Trace {
         trace: examined.trace.clone(),
         coverage: coverage(&examined.pass),
+        status: None,
         conventions: Some(examined.in_force.model()),
         program: None,
         seconds: examined.seconds,

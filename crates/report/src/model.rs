@@ -136,6 +136,9 @@ pub struct Trace {
     /// What the verdicts speak of.
     #[serde(flatten)]
     pub coverage: Coverage,
+    /// The exit status of a check of this trace alone. Added later; absent if the report is not of `check`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u8>,
     /// How its events were understood. Added later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conventions: Option<Conventions>,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._command import AtomvetError, StrPath, message, run
 
@@ -40,19 +40,31 @@ class Report(Dict[str, Any]):
         Each has `fingerprint`, `kind` (violation, deadlock or race), `strength`, `block`, `site`, `shape`, `count`
         and `traces`, the names of those that have it.
         """
-        folded: Dict[str, Dict[str, Any]] = {}
-        # Two algorithms may have found the same instances: per trace, the most that one of them counted.
-        counted: Dict[str, Dict[str, "Counter[str]"]] = {}
-        for finding in findings(self):
-            if not finding["set_aside"]:
-                fingerprint, trace = finding["fingerprint"], finding["trace"]
-                folded.setdefault(fingerprint, {key: finding[key] for key in _OF_A_MISTAKE})
-                by_algorithm = counted.setdefault(fingerprint, {}).setdefault(trace, Counter())
-                by_algorithm[finding["algorithm"]] += finding["count"]
-        for fingerprint, by_trace in counted.items():
-            count = sum(max(by_algorithm.values()) for by_algorithm in by_trace.values())
-            folded[fingerprint].update(count=count, traces=list(by_trace))
-        return list(folded.values())
+        return merged(by_trace(self))
+
+
+def merged(rows: Iterable[Mapping[str, Any]]) -> List[Dict[str, Any]]:
+    """Rows of `by_trace` folded by fingerprint, those that do not count left out."""
+    folded: Dict[str, Dict[str, Any]] = {}
+    for row in rows:
+        if not row["set_aside"]:
+            start = {**{key: row[key] for key in _OF_A_MISTAKE}, "count": 0, "traces": []}
+            mistake = folded.setdefault(row["fingerprint"], start)
+            mistake["count"] += row["count"]
+            mistake["traces"].append(row["trace"])
+    return list(folded.values())
+
+
+def by_trace(report: Mapping[str, Any]) -> Iterator[Dict[str, Any]]:
+    """Each mistake of each trace as a flat row. Algorithms may have found the same instances: the most that one counted."""
+    folded: Dict[Tuple[str, str, bool], Dict[str, Any]] = {}
+    counts: Dict[Tuple[str, str, bool], "Counter[str]"] = {}
+    for finding in findings(report):
+        key = (finding["trace"], finding["fingerprint"], finding["set_aside"])
+        folded.setdefault(key, finding)
+        counts.setdefault(key, Counter())[finding["algorithm"]] += finding["count"]
+    for key, finding in folded.items():
+        yield {**finding, "count": max(counts[key].values()), "algorithm": ",".join(counts[key])}
 
 
 def findings(report: Mapping[str, Any]) -> Iterator[Dict[str, Any]]:
