@@ -100,13 +100,15 @@ fn parse(text: &str) -> Result<HashMap<u64, (usize, AtomicBool)>, (usize, String
 /// Options of `baseline`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Traces, or reports that `--format json` has written; - is a trace on standard input
+    /// Traces, or reports that `--format json` wrote; - is a trace on standard input
     #[arg(required = true, value_name = "TRACE|FINDINGS")]
     inputs: Vec<PathBuf>,
-    /// Algorithms, by name and with commas between, or all, observed or predictive (see `atomvet list`) [default: regiontrack]
+    /// Use these algorithms [default: regiontrack]
+    ///
+    /// Names as in `atomvet list`, or all, observed, predictive.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "What is checked")]
     algo: Vec<String>,
-    /// Also list what is predicted, as `check --predict` does
+    /// Also list predicted violations, as `check --predict` does
     #[arg(long, help_heading = "What is checked")]
     predict: bool,
     #[command(flatten)]

@@ -28,8 +28,10 @@ use crate::{algorithms, json, say, traces};
 /// How the events of traces are read and understood.
 #[derive(clap::Args, Debug, Clone, Copy)]
 pub(crate) struct Understanding {
-    /// Repair broken lock, fork, join, begin and end discipline instead of refusing the trace, and take a cut-off trace
-    /// as far as it is whole; every output says so
+    /// Repair a malformed trace instead of rejecting it
+    ///
+    /// Repairs unmatched locks, forks, joins, begins and ends, and reads a cut-off trace up to the last complete event. Every output
+    /// says how many repairs were made.
     #[arg(long, help_heading = "Event semantics")]
     pub(crate) lenient: bool,
     #[command(flatten)]
@@ -63,22 +65,28 @@ impl Understanding {
 pub(crate) struct Args {
     #[command(flatten)]
     inputs: Inputs,
-    /// Check so many traces at the same time, each on one thread; 1 reads and checks a trace on two [default: one per core]
+    /// Check N traces at the same time [default: one per core]
+    ///
+    /// Each trace takes one thread; with 1, one thread reads and another checks.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096), help_heading = "Limits")]
     jobs: Option<u16>,
-    /// Algorithms, by name and with commas between, or all, observed or predictive (see `atomvet list`) [default:
-    /// regiontrack]
+    /// Use these algorithms [default: regiontrack]
+    ///
+    /// Names as in `atomvet list`, or all, observed, predictive.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "What is checked")]
     algo: Vec<String>,
-    /// Also look for violations in other schedules of the same execution, with commit-node: those that a schedule shows, or,
-    /// with =locks, all that the locks alone allow (as with an algorithm that --algo names)
+    /// Also look for violations in other schedules of the same run
+    ///
+    /// Reports violations for which a schedule was found. With =locks, reports all that the locks alone allow, as the papers'
+    /// algorithms do. The algorithm is commit-node unless --algo names others.
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "schedules", help_heading = "Prediction")]
     predict: Option<Predict>,
-    /// Write each schedule that shows a predicted violation as a trace into this directory
+    /// Write the schedule of each predicted violation to this directory, as a trace
     #[arg(long, value_name = "DIR", help_heading = "Prediction")]
     schedules: Option<PathBuf>,
-    /// Steps that each predictive algorithm may take, in millions; a thousandth of it for the search for
-    /// one schedule
+    /// Million steps that each predictive algorithm may take
+    ///
+    /// The search for one schedule may take a thousandth of them.
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=1_000_000), help_heading = "Prediction")]
     budget: u64,
     #[command(flatten)]
@@ -87,21 +95,27 @@ pub(crate) struct Args {
     since: Since,
     #[command(flatten)]
     understanding: Understanding,
-    /// For people (text, html), for programs (json) or for other tools; may be given several times, with -o [default: text]
+    /// Format of the report [default: text]
+    ///
+    /// May be given several times together with -o.
     #[arg(long, value_name = "FORMAT", value_parser = formats(), help_heading = "What is shown")]
     format: Vec<Format>,
-    /// One finding per violating block instance instead of one per mistake with a count
+    /// Report every violated block instance, not one per mistake
     #[arg(long, help_heading = "What is shown")]
     all_instances: bool,
-    /// Have an independent verifier confirm every witness and serial order that is shown
+    /// Have independent code verify every witness and serial order shown
     #[arg(long, help_heading = "What is shown")]
     verify: bool,
-    /// For a serializable trace, show an equivalent serial order; memory grows with the trace
+    /// Show an equivalent serial order of a serializable trace
+    ///
+    /// Memory grows with the length of the trace.
     #[arg(long, help_heading = "What is shown")]
     serial_order: bool,
     #[command(flatten)]
     destination: Destination,
-    /// Seconds for explaining the findings; the others are reported without a reason [default: 10 and twice the time of the check]
+    /// Explain findings for at most N seconds
+    ///
+    /// The remaining findings are reported without a witness. [default: 10 plus twice the time of the check]
     #[arg(long, value_name = "N", value_parser = budget::seconds, help_heading = "What is shown")]
     explain_seconds: Option<f64>,
 }

@@ -36,21 +36,22 @@ pub(crate) struct Args {
     /// Traces, text or binary, plain or compressed; - is standard input
     #[arg(required = true, value_name = "TRACE")]
     traces: Vec<PathBuf>,
-    /// Algorithms, by name and with commas between, or observed, predictive or all (see `atomvet list`) [default: all].
-    /// The exact one, regiontrack, is always among them
+    /// Compare these algorithms [default: all]
+    ///
+    /// Names as in `atomvet list`, or observed, predictive, all. The exact algorithm, regiontrack, is always included.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "What is checked")]
     algo: Vec<String>,
-    /// Add commit-node, if --algo names no predictive algorithm
+    /// Add commit-node if --algo names no predictive algorithm
     #[arg(long, help_heading = "Prediction")]
     predict: bool,
-    /// Steps that each predictive algorithm may take, in millions
+    /// Million steps that each predictive algorithm may take
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=1_000_000), help_heading = "Prediction")]
     budget: u64,
     #[command(flatten)]
     given: Given,
     #[command(flatten)]
     understanding: Understanding,
-    /// For people or for programs
+    /// Format of the table
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     /// Write the table to a file

@@ -12,18 +12,24 @@ use crate::configuration::Configuration;
 /// What waits and atomic updates mean. Of two contrary options the last one wins.
 #[derive(clap::Args, Debug, Clone, Copy)]
 pub(crate) struct Asked {
-    /// A wait (condition, join, barrier, semaphore) inside a block splits it: the pieces are judged [default: as the trace
-    /// was recorded; `run` splits]
+    /// Judge a block that waits as the pieces before and after each wait
+    ///
+    /// Waits are condition variables, joins, barriers and semaphores. [default: as the trace was recorded; `run` splits]
     #[arg(long, overrides_with = "strict_waits", help_heading = "Event semantics")]
     split_at_waits: bool,
-    /// Judge a block that waits as a whole [default for a trace that does not say how it was recorded]
+    /// Judge a block that waits as one piece
+    ///
+    /// [default for a trace that does not say how it was recorded]
     #[arg(long, overrides_with = "split_at_waits", help_heading = "Event semantics")]
     strict_waits: bool,
-    /// Two atomic updates of one kind (add, or, and, xor, min, max) do not conflict [default: as the trace was recorded;
-    /// `run` lets them commute]
+    /// Two atomic updates of one kind, such as two additions, do not conflict
+    ///
+    /// The kinds are add, or, and, xor, min and max. [default: as the trace was recorded; `run` lets updates commute]
     #[arg(long, overrides_with = "strict_atomics", help_heading = "Event semantics")]
     commuting_updates: bool,
-    /// Let atomic updates of one kind conflict with each other [default for a trace that does not say how it was recorded]
+    /// Two atomic updates of one kind conflict like two writes
+    ///
+    /// [default for a trace that does not say how it was recorded]
     #[arg(long, overrides_with = "commuting_updates", help_heading = "Event semantics")]
     strict_atomics: bool,
 }

@@ -23,14 +23,17 @@ pub(crate) struct Args {
     /// Where to write; - is standard output
     #[arg(short, value_name = "OUT")]
     output: PathBuf,
-    /// The format to write [default: by the name: .std and .txt are text, .atv is binary; text
-    /// for standard output]
+    /// Format to write
+    ///
+    /// [default: by the file name: .std and .txt are text, .atv is binary; text on standard output]
     #[arg(long, value_enum)]
     to: Option<TraceFormat>,
-    /// Also check the discipline of locks, threads and blocks, and refuse a trace that breaks it
+    /// Reject a malformed trace
+    ///
+    /// Checks that locks, forks, joins, begins and ends match.
     #[arg(long)]
     check: bool,
-    /// Of an input that is cut off, write what is whole instead of nothing
+    /// Write the complete part of a cut-off trace
     #[arg(long)]
     lenient: bool,
 }

@@ -22,22 +22,22 @@ use crate::status::Status;
 /// Options of `demo`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Which one [default: lost-update]; `--list` says what they are
+    /// The demo, as in --list [default: lost-update]
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(STORIES.iter().map(|story| story.name)), hide_possible_values = true)]
     name: Option<String>,
     /// List the demos: one per anomaly, a prediction, a deadlock
     #[arg(long, conflicts_with_all = ["name", "trace", "predict", "recorded", "output"])]
     list: bool,
-    /// Print the recorded run instead of checking anything
+    /// Print the recorded run, and check nothing
     #[arg(long)]
     trace: bool,
-    /// A run in which nothing went wrong, and what could have: short for `demo predicted`
+    /// A run that went well, and the violation it predicts: `demo predicted`
     #[arg(long, conflicts_with = "name")]
     predict: bool,
-    /// Check the recorded run, also where the program can be built
+    /// Check the recorded run even if the program could be built
     #[arg(long, conflicts_with = "trace")]
     recorded: bool,
-    /// Write the program and the recorded run to this directory instead
+    /// Write the program and the recorded run to this directory
     #[arg(short, long, value_name = "DIR", conflicts_with_all = ["trace", "recorded"])]
     output: Option<PathBuf>,
 }

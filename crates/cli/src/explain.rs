@@ -16,7 +16,7 @@ use crate::suggest::did_you_mean;
 /// Options of `explain`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// A word of a report, a shape, a strength, an algorithm, an exit status; none lists them all
+    /// What to explain; without it, all topics are listed
     #[arg(value_name = "TOPIC")]
     topic: Vec<String>,
 }

@@ -23,64 +23,66 @@ pub(crate) struct Args {
     /// What the trace looks like
     #[arg(long, value_enum, default_value_t = Mode::Random)]
     mode: Mode,
-    /// Another seed, another trace
+    /// Seed of the random generator
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// How many events, exactly [default: 20 for random, 1000000 for the others]
+    /// Number of events [default: 20 for random, 1000000 for the others]
     #[arg(long, value_name = "N")]
     events: Option<u64>,
-    /// How many threads [default: 3 for random, 8 for the others]
+    /// Number of threads [default: 3 for random, 8 for the others]
     #[arg(long, value_name = "N")]
     threads: Option<u32>,
-    /// How many locks [default: 2 for random, 64 for the others]
+    /// Number of locks [default: 2 for random, 64 for the others]
     #[arg(long, value_name = "N")]
     locks: Option<u32>,
-    /// How many variables [default: 2 for random, 4096 for the others]
+    /// Number of variables [default: 2 for random, 4096 for the others]
     #[arg(long, value_name = "N")]
     variables: Option<u32>,
-    /// How many labels of blocks [default: 3 for random, 100 for the others]
+    /// Number of block labels [default: 3 for random, 100 for the others]
     #[arg(long, value_name = "N")]
     labels: Option<u32>,
-    /// How deep blocks nest at most; 1 is no nesting [default: 3 for random, 2 for the others]
+    /// Deepest nesting of blocks; 1 is no nesting [default: 3 for random, 2 for the others]
     #[arg(long, value_name = "N")]
     nesting: Option<u32>,
-    /// Which operations may occur besides reads, writes and blocks, with commas between: unary,
-    /// nesting, locks, reentrant, shared, wait, barrier, fork-join, fork-again, update, lives,
-    /// unlabelled; or all, paper (what the papers speak of), none [default: all]
+    /// Operations besides reads, writes and blocks [default: all]
+    ///
+    /// unary, nesting, locks, reentrant, shared, wait, barrier, fork-join, fork-again, update, lives, unlabelled; or all, none, paper
+    /// (those of the papers).
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = RANDOM)]
     features: Vec<String>,
-    /// Least number of accesses in a transaction [default: 2]
+    /// Fewest accesses in a transaction [default: 2]
     #[arg(long, value_name = "N", help_heading = REALISTIC)]
     shortest_transaction: Option<u32>,
-    /// Largest number of accesses in a transaction [default: 20]
+    /// Most accesses in a transaction [default: 20]
     #[arg(long, value_name = "N", help_heading = REALISTIC)]
     longest_transaction: Option<u32>,
-    /// How many of 100 accesses read [default: 75]
+    /// Percentage of accesses that are reads [default: 75]
     #[arg(long, value_name = "PERCENT", help_heading = REALISTIC)]
     read_percent: Option<u32>,
-    /// How many of 100 accesses are outside every block [default: 10]
+    /// Percentage of accesses outside every block [default: 10]
     #[arg(long, value_name = "PERCENT", help_heading = REALISTIC)]
     unary_percent: Option<u32>,
-    /// How many events a thread has in a row, on average [default: 8]
+    /// Average number of events of one thread in a row [default: 8]
     #[arg(long, value_name = "N", help_heading = REALISTIC)]
     burst: Option<u32>,
-    /// Where threads come from [default: fork-join]
+    /// How threads start [default: fork-join]
     #[arg(long, value_enum, help_heading = REALISTIC)]
     start: Option<StartMode>,
-    /// Inject so many violations, evenly spread
+    /// Inject N violations, evenly spread
     #[arg(long, value_name = "N", conflicts_with_all = ["inject_at", "inject_at_percent"], help_heading = REALISTIC)]
     inject: Option<u32>,
     /// Inject a violation at each of these event numbers, or soon after
     #[arg(long, value_name = "EVENT,…", value_delimiter = ',', conflicts_with = "inject_at_percent", help_heading = REALISTIC)]
     inject_at: Vec<u64>,
-    /// Inject one violation at this part of the trace
+    /// Inject one violation at this percentage of the trace
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=100), help_heading = REALISTIC)]
     inject_at_percent: Option<u32>,
     /// What is injected [default: lost-update]
     #[arg(long, value_enum, help_heading = REALISTIC)]
     violation: Option<Injection>,
-    /// The format to write [default: by the name: .std and .txt are text, .atv is binary; text
-    /// for standard output]
+    /// Format to write
+    ///
+    /// [default: by the file name: .std and .txt are text, .atv is binary; text on standard output]
     #[arg(long, value_enum)]
     format: Option<TraceFormat>,
     /// Where to write; - is standard output

@@ -1,4 +1,7 @@
 //! The texts of `--help` besides those of the options: commands in groups, and examples.
+//!
+//! `-h` shows the options, a line each where that is enough, and [`MORE`]. `--help` teaches: it has examples and the rest of each
+//! option's text. A paragraph is one line here (`\` joins them), so that it is as wide as the terminal.
 
 use clap::Command;
 
@@ -6,8 +9,9 @@ use clap::Command;
 const GROUPS: &[(&str, &[&str])] = &[
     ("Start here", &["demo", "explain"]),
     ("Programs", &["run", "cc", "c++", "cargo", "java"]),
-    ("Recorded runs", &["check", "compare", "experiment", "refine", "stats", "convert", "gen"]),
+    ("Recorded runs", &["check", "compare", "refine", "experiment"]),
     ("Findings", &["report", "baseline"]),
+    ("Traces", &["stats", "convert", "gen"]),
     ("About atomvet", &["list", "completions", "man", "help"]),
 ];
 
@@ -34,19 +38,31 @@ pub(crate) fn grouped(mut command: Command) -> Command {
     command.help_template(template)
 }
 
+/// Hides the options for JVMs, which `run` takes as well.
+pub(crate) fn without_java(arg: clap::Arg) -> clap::Arg {
+    if arg.get_help_heading() == Some("Java") { arg.hide(true) } else { arg }
+}
+
+/// Behind the options of `-h`.
+pub(crate) const MORE: &str = "--help has the details and examples.";
+
 /// Behind the overview.
 pub(crate) const AFTER: &str = "\
 Examples:
   atomvet demo                                     a bug in a small bank, found and explained
-  make CC=\"atomvet cc\" && atomvet run -- ./tests   a program of yours, live
+  make CC=\"atomvet cc\" && atomvet run -- ./tests   your own program, live
   atomvet check trace.std                          a recorded run: is every block atomic?
   atomvet check --predict trace.std                would another schedule break a block?
   atomvet check --format html -o out.html t.atv    a report for the browser; sarif and junit for CI
   atomvet refine a.std b.std -o spec.toml && atomvet check --spec spec.toml c.std
 
-Exit status: 0 clean; 1 violations; 2 wrong use or bad input; 3 nothing was observed
-(no events, no block, or one thread only), or not everything was judged. `atomvet explain` says what the words mean,
-`atomvet COMMAND --help` has the options and more examples.";
+Exit status:
+  0  clean
+  1  violations
+  2  wrong use or bad input
+  3  nothing was observed (no events, no block, or one thread only), or not everything was judged
+
+`atomvet explain` explains the words of a report.";
 
 /// Behind the options of run.
 pub(crate) const RUN: &str = "\
@@ -56,11 +72,17 @@ Examples:
   atomvet run --refine spec.toml -- ./test_suite && atomvet run --spec spec.toml -- ./test_suite
   atomvet run --record run.atv -- ./prog && atomvet check run.atv
 
-Every function of your own code should be atomic, but for main and what threads are started with, unless
-a specification or annotations (atomvet.h) say otherwise. The report goes to standard error: standard output is the
-program's. If the program fails by itself and nothing else is wrong, the exit status is 2. Ctrl-C, `kill` and
-`timeout` end the program, see --grace, and report what was found.
-docs/native.md says what is seen, what is not, and what it costs.";
+By default every function of your own code should be atomic, except main and the functions that threads start with. A \
+specification or the annotations of atomvet.h say otherwise.
+
+The report is written to standard error; standard output belongs to the program. If the program fails by itself and \
+nothing else is wrong, the exit status is 2.
+
+Ctrl-C, `kill` and `timeout` end the program and report what was found so far; see --grace.
+
+JVMs that the program starts are checked too; they take the options under \"Java\" of `atomvet java --help`.
+
+docs/native.md says what is watched, what is not, and what it costs.";
 
 /// Behind the options of cc and c++.
 pub(crate) const CC: &str = "\
@@ -68,8 +90,8 @@ Examples:
   make CC=\"atomvet cc\" CXX=\"atomvet c++\"
   ATOMVET_CC=clang-14 atomvet cc -O2 -o prog prog.c
 
-ATOMVET_CC and ATOMVET_CXX name the compiler [default: gcc and g++]. What is made runs as usual without
-`atomvet run`.";
+ATOMVET_CC and ATOMVET_CXX name the compiler [default: gcc and g++]. Without `atomvet run` the program behaves as if it had \
+been built by that compiler alone.";
 
 /// Behind the options of check.
 pub(crate) const CHECK: &str = "\
@@ -78,16 +100,16 @@ Examples:
   atomvet check --predict --schedules shown trace.std    what could happen in another schedule
   atomvet check --algo regiontrack,velodrome --verify trace.atv
   atomvet check --spec spec.toml --format json -o report.json run1.atv run2.atv
-  atomvet check --baseline atomvet.baseline --idiom hint-reads trace.atv    what counts no more
+  atomvet check --baseline atomvet.baseline --idiom hint-reads trace.atv    only new findings
   atomvet check --format html --format sarif -o report trace.atv    report.html, report.sarif
   zcat trace.gz | atomvet check -
   atomvet check runs/ 'nightly/**/*.atv'                 every trace in a folder, or that matches
   find . -name '*.atv' | atomvet check -j 8 --files-from - --format json -o all.json
 
-Several traces have one report; a mistake that several have in common is one finding. A bad trace among them is reported and
-the others are still checked; the status is then 2, whatever else was found. Nothing to check (an empty folder, a pattern
-without a match) is status 2, too.
-Ctrl-C, `kill` and `timeout` report what was found so far, marked partial, within about a second.";
+Several traces make one report, in which a mistake that several traces show is one finding. A trace that cannot be read is \
+reported, the others are still checked, and the exit status is 2. An empty folder or a pattern without a match is an error, too.
+
+Ctrl-C, `kill` and `timeout` report within about a second what was found so far, marked partial.";
 
 /// Behind the options of compare.
 pub(crate) const COMPARE: &str = "\
@@ -95,8 +117,8 @@ Examples:
   atomvet compare trace.std
   atomvet compare --algo observed --format json trace.atv
 
-Missed and wrong count blocks by instance, against the exact algorithm; of those that predict, missed counts
-blocks that were seen violated and that they do not predict to be.";
+The columns \"missed\" and \"wrong\" count block instances against the exact algorithm. For a predictive algorithm, \"missed\" counts \
+blocks that were observed violated and that it does not predict.";
 
 /// Behind the options of report.
 pub(crate) const REPORT: &str = "\
@@ -156,10 +178,10 @@ Examples:
   atomvet demo --list                   all demos: one per anomaly, a prediction, a deadlock
   atomvet demo write-skew
   atomvet demo write-skew -o skew       keep its program and a recorded run
-  atomvet demo --trace > bank.std       just the recorded run
+  atomvet demo --trace > bank.std       only the recorded run
 
-The programs are built with `atomvet cc` (gcc, clang, or what ATOMVET_CC names) in a temporary directory and run under
-`atomvet run`. Where that is impossible, a recorded run is checked. The exit status is 0 although something is found.";
+A demo is built with `atomvet cc` in a temporary directory and run under `atomvet run`. Where that is impossible, a recorded run \
+is checked instead. The exit status is 0 although the demo has findings.";
 
 /// Behind the options of completions.
 pub(crate) const COMPLETIONS: &str = "\
@@ -181,24 +203,28 @@ pub(crate) const JAVA: &str = "\
 Examples:
   atomvet java -jar app.jar
   atomvet java -cp classes:lib/* com.acme.Main arguments
-  atomvet java --include java.util.Vector -cp classes Main       a class of the JDK, watched in place
+  atomvet java --include java.util.Vector -cp classes Main       a class of the JDK, too
   atomvet run -- mvn test                                        every JVM that a build tool starts
 
-Every method of the application's classes should be atomic, private ones and lambdas included; not main, and not the run,
-call or lambda that a thread or an executor starts with (--blocks and a specification say otherwise). Options for atomvet stand before those for the JVM, which is that of
-JAVA_HOME or the first java in PATH, version 17 or later. The report goes to standard error. docs/jvm.md says what is
-seen and what is not.";
+By default every method of the application should be atomic, private methods and lambdas included. Exceptions are main and \
+the run, call or lambda that a thread or an executor starts with; --blocks and a specification change that.
+
+Options of atomvet come before those of the JVM. The JVM is that of JAVA_HOME or the first java in PATH, version 17 or later. \
+The report is written to standard error.
+
+docs/jvm.md says what is watched and what is not.";
 
 /// Behind the options of experiment.
 pub(crate) const EXPERIMENT: &str = "\
 Examples:
   atomvet experiment a.std b.std --algo velodrome,aerodrome --repetitions 5
   atomvet experiment plan.toml --timeout 60 --memory 4G --format csv --format markdown -o results
-  atomvet experiment plan.toml -j 4                  several cells at once; run it again to go on after a stop
+  atomvet experiment plan.toml -j 4                  several cells at once; run it again to resume
 
-Each cell is a process of its own: a timeout, too little memory or a crash is a cell of the table. A cell whose inputs have
-not changed is not measured again. The exit status is 0 if all cells were measured, whatever they say. docs/experiment.md
-says what stands in a plan and in the results.";
+Each cell is a process of its own: a timeout, an exceeded memory limit or a crash is a cell of the table. A cell whose inputs have \
+not changed is not measured again. The exit status is 0 if all cells were measured, whatever they say.
+
+docs/experiment.md describes plans and results.";
 
 /// Behind the options of baseline.
 pub(crate) const BASELINE: &str = "\
@@ -216,7 +242,7 @@ mod tests {
         for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
             let groups = GROUPS.iter().filter(|(_, names)| names.contains(&sub.get_name())).count();
             assert_eq!(groups, 1, "{}", sub.get_name());
-            let after = sub.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let after = sub.get_after_long_help().map(ToString::to_string).unwrap_or_default();
             assert!(after.contains("Example"), "{}", sub.get_name());
         }
     }

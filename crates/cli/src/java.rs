@@ -37,18 +37,21 @@ pub(crate) enum Blocks {
 /// Options of `java`, and of `run` for JVMs.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct Options {
-    /// Watch the classes of the JDK that this names as well, or of a library that is excluded: java.util.Vector,
-    /// java.util.*
+    /// Also watch these classes of the JDK or of an excluded library
+    ///
+    /// Examples: java.util.Vector, java.util.*
     #[arg(long, value_name = "CLASS", value_delimiter = ',', help_heading = "Java")]
     pub(crate) include: Vec<String>,
-    /// Leave these classes alone: org.junit.*
+    /// Do not watch these classes, for example org.junit.*
     #[arg(long, value_name = "CLASS", value_delimiter = ',', help_heading = "Java")]
     pub(crate) exclude: Vec<String>,
-    /// Which methods should be atomic where no specification says so: all of the application's, but for the entry of a
-    /// thread, or, as in the papers, those that are not private [default: all]
+    /// Which methods should be atomic without a specification: all, or papers
+    ///
+    /// all: every method of the application except the entry methods of threads. papers: the non-private ones, as in the papers.
+    /// [default: all]
     #[arg(long, value_name = "WHICH", hide_possible_values = true, help_heading = "Java")]
     pub(crate) blocks: Option<Blocks>,
-    /// Of every array, watch only the first N elements [default: all]
+    /// Watch only the first N elements of each array [default: all]
     #[arg(long, value_name = "N", help_heading = "Java")]
     pub(crate) elements: Option<u32>,
 }

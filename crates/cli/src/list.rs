@@ -11,7 +11,7 @@ use crate::{Format, grid, json};
 /// Options of `list`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// For people or for programs
+    /// Format of the list
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }

@@ -64,16 +64,16 @@ use crate::status::Status;
 #[global_allocator]
 static ALLOCATOR: meter::Counting = meter::Counting;
 
-/// Tells whether the code you believe to be atomic really is.
+/// Finds atomicity bugs: code that is meant to run as one step and does not.
 ///
-/// Runs multithreaded programs, or reads recorded runs of them, and checks whether the blocks that
-/// should be atomic were: exactly, with the interleaving that broke them and the reason for every
-/// step.
+/// Runs multithreaded programs, or reads recorded runs of them, and checks which functions were not atomic. Every finding shows the
+/// interleaving that broke the function, and why no serial order explains it.
 #[derive(Parser, Debug)]
-#[command(name = "atomvet", version, propagate_version = true, subcommand_required = true, arg_required_else_help = true, after_help = help::AFTER)]
+#[command(name = "atomvet", version, propagate_version = true, subcommand_required = true, arg_required_else_help = true, after_help = help::MORE, after_long_help = help::AFTER)]
 struct Arguments {
-    /// Use no more memory than this, such as 2G: beyond it, report what was found and end with status 2 [default: half
-    /// of what is available]
+    /// Limit memory to SIZE, such as 2G [default: half of what is available]
+    ///
+    /// Beyond the limit, what was found is reported, and the exit status is 2.
     #[arg(long, global = true, value_name = "SIZE", value_parser = memory::size, help_heading = "Limits")]
     memory: Option<memory::Size>,
     #[command(subcommand)]
@@ -83,58 +83,58 @@ struct Arguments {
 #[derive(Subcommand, Debug)]
 enum Command {
     /// Run a program and check it live: which of its functions are not atomic, and why
-    #[command(after_help = help::RUN)]
+    #[command(after_help = help::MORE, after_long_help = help::RUN, mut_args(help::without_java))]
     Run(Box<run::Args>),
     /// Run a Java program and check it live: which of its methods are not atomic, and why
-    #[command(after_help = help::JAVA, mut_arg("program", |arg| arg.value_name("ARGUMENTS").help("The arguments of java: options of the JVM, -jar or the class, its arguments")))]
+    #[command(after_help = help::MORE, after_long_help = help::JAVA, mut_arg("program", |arg| arg.value_name("ARGUMENTS").help("The arguments of java: options of the JVM, -jar or the class, its arguments")))]
     Java(Box<run::Args>),
     /// Compile C so that `run` can watch it: a drop-in for gcc and clang
-    #[command(after_help = help::CC)]
+    #[command(after_help = help::MORE, after_long_help = help::CC)]
     Cc(cc::Args),
     /// Compile C++ so that `run` can watch it: a drop-in for g++ and clang++
-    #[command(name = "c++", after_help = help::CC)]
+    #[command(name = "c++", after_help = help::MORE, after_long_help = help::CC)]
     Cpp(cc::Args),
     /// Check traces: which blocks are not atomic, and why
-    #[command(after_help = help::CHECK)]
+    #[command(after_help = help::MORE, after_long_help = help::CHECK)]
     Check(check::Args),
     /// Run all algorithms, or some, on a trace and compare what they say and cost
-    #[command(after_help = help::COMPARE)]
+    #[command(after_help = help::MORE, after_long_help = help::COMPARE)]
     Compare(compare::Args),
     /// Measure algorithms on traces and programs: tables, plots and data for papers
-    #[command(after_help = help::EXPERIMENT)]
+    #[command(after_help = help::MORE, after_long_help = help::EXPERIMENT)]
     Experiment(Box<experiment::Args>),
     /// Render findings that were kept as JSON: HTML, SARIF, JUnit, Graphviz, Perfetto
-    #[command(after_help = help::REPORT)]
+    #[command(after_help = help::MORE, after_long_help = help::REPORT)]
     Report(report::Args),
     /// Write the findings of today to a file, so that `check --baseline` fails on new ones only
-    #[command(after_help = help::BASELINE)]
+    #[command(after_help = help::MORE, after_long_help = help::BASELINE)]
     Baseline(baseline::Args),
     /// Print which blocks were seen violated and which not, as a specification
-    #[command(after_help = help::REFINE)]
+    #[command(after_help = help::MORE, after_long_help = help::REFINE)]
     Refine(refine::Args),
     /// Print what a trace consists of
-    #[command(after_help = help::STATS)]
+    #[command(after_help = help::MORE, after_long_help = help::STATS)]
     Stats(stats::Args),
     /// Convert a trace between the text and the binary format
-    #[command(after_help = help::CONVERT)]
+    #[command(after_help = help::MORE, after_long_help = help::CONVERT)]
     Convert(convert::Args),
     /// Generate a trace: random or realistic, with or without a violation
-    #[command(after_help = help::GEN)]
+    #[command(after_help = help::MORE, after_long_help = help::GEN)]
     Gen(generate::Args),
     /// Explain a word of a report, an anomaly, a strength, an algorithm, an exit status
-    #[command(after_help = help::EXPLAIN)]
+    #[command(after_help = help::MORE, after_long_help = help::EXPLAIN)]
     Explain(explain::Args),
     /// List the algorithms: papers, guarantees, costs
-    #[command(after_help = help::LIST)]
+    #[command(after_help = help::MORE, after_long_help = help::LIST)]
     List(list::Args),
     /// Build and run a small buggy program that ships with atomvet, and show the report: start here
-    #[command(after_help = help::DEMO)]
+    #[command(after_help = help::MORE, after_long_help = help::DEMO)]
     Demo(demo::Args),
     /// Print a script that completes atomvet's commands and options in a shell
-    #[command(after_help = help::COMPLETIONS)]
+    #[command(after_help = help::MORE, after_long_help = help::COMPLETIONS)]
     Completions(completions::Args),
     /// Print a manual page, or write all of them to a directory
-    #[command(after_help = help::MAN)]
+    #[command(after_help = help::MORE, after_long_help = help::MAN)]
     Man(man::Args),
 }
 

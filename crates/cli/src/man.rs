@@ -57,7 +57,7 @@ fn pages() -> anyhow::Result<Vec<(String, String)>> {
 }
 
 fn page(command: clap::Command) -> anyhow::Result<String> {
-    let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let after = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
     let main = command.get_name() == "atomvet";
     let man = Man::new(command).source(concat!("atomvet ", env!("CARGO_PKG_VERSION"))).manual("atomvet");
     let mut page = Vec::new();
@@ -83,15 +83,19 @@ fn page(command: clap::Command) -> anyhow::Result<String> {
     Ok(page.chars().map(plain).collect())
 }
 
-/// A section whose lines stay as they are.
+/// A section. Lines that belong together, as examples do, stay lines; a paragraph of one line is filled.
 fn section(heading: &str, text: &str) -> String {
-    let mut section = format!(".SH \"{heading}\"\n.nf\n");
-    for line in text.lines() {
-        // What begins with a dot or an apostrophe would be a request; the escape in front is nothing.
-        let line = line.replace('\\', "\\e").replace('-', "\\-");
-        section.push_str(&format!("\\&{line}\n"));
+    let mut section = format!(".SH \"{heading}\"\n");
+    for paragraph in text.split("\n\n") {
+        let (before, after) = if paragraph.contains('\n') { (".nf\n", ".fi\n") } else { (".PP\n", "") };
+        section.push_str(before);
+        for line in paragraph.lines() {
+            // What begins with a dot or an apostrophe would be a request; the escape in front is nothing.
+            let line = line.replace('\\', "\\e").replace('-', "\\-");
+            section.push_str(&format!("\\&{line}\n"));
+        }
+        section.push_str(after);
     }
-    section.push_str(".fi\n");
     section
 }
 

@@ -27,8 +27,9 @@ use crate::traces;
 /// Options of `refine`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Traces, text or binary, plain or compressed; - is standard input. Several make one
-    /// specification
+    /// Traces, text or binary, plain or compressed; - is standard input
+    ///
+    /// Several traces make one specification.
     #[arg(required = true, value_name = "TRACE")]
     traces: Vec<PathBuf>,
     #[command(flatten)]

@@ -18,10 +18,10 @@ use crate::{aside, bounded, say};
 /// Options of `report`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// A report as `--format json` of `check` and `run` writes it; - is standard input
+    /// A report that `--format json` wrote; - is standard input
     #[arg(value_name = "FINDINGS")]
     findings: PathBuf,
-    /// How it is shown; may be given several times, with -o
+    /// The format; may be given several times together with -o
     #[arg(long, required = true, value_name = "FORMAT", value_parser = formats())]
     format: Vec<Format>,
     #[command(flatten)]
@@ -31,12 +31,16 @@ pub(crate) struct Args {
 /// Where renderings go, where source text comes from, and how text looks.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct Destination {
-    /// Write to this file; with several formats, to this name with .json, .html, .sarif, .junit.xml, .dot or
-    /// .perfetto.json behind (text goes where it goes without -o)
+    /// Write the report to this file
+    ///
+    /// With several formats, each file gets the suffix .json, .html, .sarif, .junit.xml, .dot or .perfetto.json; text is still
+    /// written to the terminal.
     #[arg(short, value_name = "FILE", help_heading = "What is shown")]
     output: Option<PathBuf>,
-    /// Take source excerpts (text, html) and relative paths (sarif) from files below this directory, and no others; may be
-    /// given several times [default: the working directory]
+    /// Look for source files below this directory
+    ///
+    /// Source excerpts (text, html) and relative paths (sarif) are taken from files below it, and from no others. May be given
+    /// several times. [default: the working directory]
     #[arg(long, value_name = "DIR", help_heading = "What is shown")]
     source_root: Vec<PathBuf>,
     #[command(flatten)]

@@ -25,13 +25,13 @@ pub(crate) struct Args {
     /// Traces, text or binary, plain or compressed; - is standard input
     #[arg(required = true, value_name = "TRACE")]
     traces: Vec<PathBuf>,
-    /// Show so many labels, the most entered first
+    /// Show N labels, the most entered first
     #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
-    /// Repair broken discipline instead of refusing the trace
+    /// Repair a malformed trace instead of rejecting it
     #[arg(long)]
     lenient: bool,
-    /// For people or for programs
+    /// Format of the figures
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     /// Write the figures to a file

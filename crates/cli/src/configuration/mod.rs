@@ -31,10 +31,12 @@ const NAME: &str = "atomvet.toml";
 /// Where the configuration is.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Where {
-    /// Take the configuration from this file [default: atomvet.toml, in this directory or the nearest one above]
+    /// Read the configuration from this file
+    ///
+    /// [default: atomvet.toml in the working directory or the nearest directory above it]
     #[arg(long, value_name = "FILE", conflicts_with = "no_config", help_heading = "What is checked")]
     config: Option<PathBuf>,
-    /// Do not look for a configuration
+    /// Read no configuration
     #[arg(long, help_heading = "What is checked")]
     no_config: bool,
 }
@@ -44,23 +46,28 @@ pub(crate) struct Where {
 pub(crate) struct Given {
     #[command(flatten)]
     place: Where,
-    /// Check only the blocks that this specification lists (`atomvet refine` and `run --refine` make one)
+    /// Check only the blocks that this specification lists
+    ///
+    /// `atomvet refine` and `atomvet run --refine` write one; docs/specification.md describes it.
     #[arg(long, value_name = "FILE", help_heading = "What is checked")]
     spec: Option<PathBuf>,
-    /// Set aside what is benign by this idiom (see docs/benign.md): hint-reads, retry-loops, single-writer-counters,
-    /// same-value-writes, commuting-updates
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "What does not count")]
+    /// Set aside findings that this idiom explains
+    ///
+    /// Idioms: hint-reads, retry-loops, single-writer-counters, same-value-writes, commuting-updates; see docs/benign.md.
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "Suppressions and idioms")]
     idiom: Vec<Named>,
-    /// Do not, though the configuration says so
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "What does not count")]
+    /// Turn off an idiom that the configuration turns on
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "Suppressions and idioms")]
     no_idiom: Vec<Named>,
 }
 
 /// Which findings are known already.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Since {
-    /// Fail only on findings that this file does not list (`atomvet baseline` makes one)
-    #[arg(long, value_name = "FILE", help_heading = "What does not count")]
+    /// Fail only on findings that this file does not list
+    ///
+    /// `atomvet baseline` writes one.
+    #[arg(long, value_name = "FILE", help_heading = "Suppressions and idioms")]
     pub(crate) baseline: Option<PathBuf>,
 }
 
