@@ -140,18 +140,26 @@ impl Blocks {
         self.word(frame, PATH).load(Relaxed)
     }
 
+    /// The path of the innermost frame that tells those further out, or of the function that `main` calls; 0 if no block is
+    /// open. By it a report names what another thread was doing.
+    pub fn way_in(&self) -> u64 {
+        let root = self.root.load(Relaxed) as usize;
+        let most = if root == Root::Main as usize { 2 } else { NEAR_BOTTOM[root] as usize };
+        self.depth().min(most).checked_sub(1).map_or(0, |frame| self.path(frame))
+    }
+
     /// Whether a path says how a function was reached: then its callers' paths do, too.
     #[inline(always)]
     pub fn is_whole(path: u64) -> bool {
         path & WHOLE != 0
     }
 
-    /// Closes the innermost block: its function and start. None if no block is open, or it was too deep to be told apart.
+    /// Closes the innermost block: its path and start. None if no block is open, or it was too deep to be told apart.
     #[inline(always)]
     pub fn pop(&self) -> Option<(u64, u64)> {
         let depth = self.depth().checked_sub(1)?;
         self.depth.store(depth as u64, Relaxed);
-        (depth < DEEPEST).then(|| (self.function(depth), self.start(depth)))
+        (depth < DEEPEST).then(|| (self.path(depth), self.start(depth)))
     }
 
     /// Closes all blocks.
@@ -165,10 +173,10 @@ impl Blocks {
         self.root.store(root as u64, Relaxed);
     }
 
-    /// The functions of the open blocks that started at this time or before, the outermost first.
+    /// The paths of the open blocks that started at this time or before, the outermost first.
     pub fn each_started_by(&self, time: u64, each: impl FnMut(u64)) {
         let started = (0..self.told_apart()).take_while(|&frame| self.start(frame) <= time);
-        started.map(|frame| self.function(frame)).for_each(each);
+        started.map(|frame| self.path(frame)).for_each(each);
     }
 
     /// Starts all open blocks anew.
@@ -288,8 +296,10 @@ mod tests {
         assert_eq!(violated(&blocks, 0, 5), [200, 100]);
         assert_eq!(violated(&blocks, 0, 5), []);
         assert_eq!(violated(&blocks, 0, 9), [300]);
-        assert_eq!(blocks.pop(), Some((300, 9)));
-        assert_eq!(blocks.pop(), Some((200, 4)));
+        assert_eq!(
+            [blocks.pop(), blocks.pop()].map(|popped| popped.map(|(_, start)| start)),
+            [Some(9), Some(4)]
+        );
     }
 
     #[test]

@@ -80,7 +80,7 @@ pub trait Findings {
     where
         Self: Sized;
     /// A block instance, or a piece of one, ended that was off trial for a part of its time.
-    fn off_trial(&self, function: u64);
+    fn off_trial(&self, path: u64);
     /// A block was entered.
     fn entered(&self, thread: &Thread);
     /// Open blocks were split.
@@ -164,10 +164,10 @@ impl<F: Findings> Engine<F> {
     /// The innermost open block ends. Nothing happens if none is open.
     #[inline]
     pub fn end(&self, thread: &Thread) {
-        if let Some((function, start)) = thread.blocks.pop()
+        if let Some((path, start)) = thread.blocks.pop()
             && start <= thread.off_trial()
         {
-            self.findings.off_trial(function);
+            self.findings.off_trial(path);
         }
         if thread.blocks.depth() == 0 {
             thread.closed();
@@ -176,7 +176,7 @@ impl<F: Findings> Engine<F> {
 
     /// The thread waits: its open blocks start anew.
     pub fn split(&self, thread: &Thread) {
-        thread.blocks.each_started_by(thread.off_trial(), |function| self.findings.off_trial(function));
+        thread.blocks.each_started_by(thread.off_trial(), |path| self.findings.off_trial(path));
         thread.blocks.split(thread.fresh_time());
         if thread.blocks.depth() > 0 {
             self.findings.split();
@@ -270,8 +270,7 @@ impl<F: Findings> Engine<F> {
             }
         });
         let time = thread.fresh_time();
-        let function = if thread.has_open_blocks() { thread.blocks.function(0) } else { 0 };
-        thread.history.append(&Join::new(time, source, *access, function), dropped);
+        thread.history.append(&Join::new(time, source, *access, thread.blocks.way_in()), dropped);
         thread.joined_at(time);
     }
 }

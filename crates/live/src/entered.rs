@@ -25,6 +25,7 @@ const CALLER: usize = 3;
 const SITE: usize = 4;
 const MAPS: usize = 5;
 const COUNT: usize = 6;
+const OFF_TRIAL: usize = 7;
 
 /// A function that was entered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +42,8 @@ pub struct Entered {
     pub maps: u64,
     /// How often it was entered.
     pub count: u64,
+    /// How many of its instances, or pieces of them, were off trial for a part of their time.
+    pub off_trial: u64,
 }
 
 impl Table {
@@ -93,6 +96,21 @@ impl Table {
         }
     }
 
+    /// Counts an instance that was off trial for a part of its time.
+    #[cold]
+    pub(crate) fn count_off_trial(&self, path: u64) {
+        let is_meant = |entry: usize| self.0[entry + PATH].load(Relaxed) == path;
+        let fill = |entry: usize| self.0[entry + PATH].store(path, Relaxed);
+        if let Some(entry) = self.entry(ENTERED, path, is_meant, fill) {
+            self.0[entry + OFF_TRIAL].fetch_add(1, Relaxed);
+        }
+    }
+
+    /// How many thread indexes entered any function.
+    pub fn active_threads(&self) -> usize {
+        (0..INDEXES).filter(|&thread| self.counts(thread).iter().any(|word| word.load(Relaxed) != 0)).count()
+    }
+
     /// The functions that were entered.
     pub fn entered(&self) -> Vec<Entered> {
         let mut entered: Vec<Entered> = self
@@ -106,6 +124,7 @@ impl Table {
                     site: word(SITE),
                     maps: word(MAPS),
                     count: word(COUNT),
+                    off_trial: word(OFF_TRIAL),
                 }
             })
             .collect();

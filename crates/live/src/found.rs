@@ -104,7 +104,7 @@ impl Table {
             let (from, to) = (&step.from_access, &step.to_access);
             let words = [step.from.word(), what(from), from.address, from.site];
             let words =
-                words.into_iter().chain([step.to as u64, what(to), to.address, to.site, step.to_function]);
+                words.into_iter().chain([step.to as u64, what(to), to.address, to.site, step.to_path]);
             words.enumerate().for_each(|(j, word)| put(STEPS + STEP * i + j, word));
             put(STEP_COUNT, i as u64 + 1);
         }
@@ -136,7 +136,7 @@ impl Table {
                 from_access: access(at + 1),
                 to: word(at + 4) as usize,
                 to_access: access(at + 5),
-                to_function: word(at + 8),
+                to_path: word(at + 8),
             }
         };
         let count = |counted: usize, most: usize| (word(counted) as usize).min(most);

@@ -25,7 +25,7 @@ const SOURCE: usize = 1;
 const ADDRESS: usize = 2;
 const SITE: usize = 3;
 const WHAT: usize = 4;
-const FUNCTION: usize = 5;
+const PATH: usize = 5;
 const NEWS: usize = 6;
 const NEWS_END: usize = 7;
 const WORDS: usize = 8;
@@ -39,16 +39,16 @@ pub struct Join {
     pub source: Epoch,
     /// What made it depend.
     pub access: Access,
-    /// The outermost block that was open in the thread; 0 if none was.
-    pub function: u64,
+    /// How the thread came there, see [`crate::blocks::Blocks::way_in`]; 0 if no block was open.
+    pub path: u64,
     /// Positions of what was news, in the ring of news.
     news: (u64, u64),
 }
 
 impl Join {
     /// A join; what was news is known to the history.
-    pub fn new(time: u64, source: Epoch, access: Access, function: u64) -> Join {
-        Join { time, source, access, function, news: (0, 0) }
+    pub fn new(time: u64, source: Epoch, access: Access, path: u64) -> Join {
+        Join { time, source, access, path, news: (0, 0) }
     }
 }
 
@@ -107,7 +107,7 @@ impl History {
         let news = if entry == 0 { 0 } else { self.word(entry - 1, NEWS_END).load(Relaxed) };
         let Access { address, bytes, site, operation } = join.access;
         let what = operation as u64 | bytes << 8;
-        let words = [join.time, join.source.word(), address, site, what, join.function];
+        let words = [join.time, join.source.word(), address, site, what, join.path];
         let words = words.into_iter().chain([news, self.news_end.load(Relaxed)]);
         for (i, word) in words.enumerate() {
             self.word(entry, i).store(word, Relaxed);
@@ -137,7 +137,7 @@ impl History {
                 site: word(SITE),
                 operation: Operation::from_word(word(WHAT) & 0xff),
             },
-            function: word(FUNCTION),
+            path: word(PATH),
             news: (word(NEWS), word(NEWS_END)),
         }
     }

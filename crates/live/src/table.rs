@@ -199,8 +199,9 @@ impl Findings for Table {
         self.add_finding(engine, thread, violation);
     }
 
-    fn off_trial(&self, _function: u64) {
+    fn off_trial(&self, path: u64) {
         self.add(Counter::OffTrial, 1);
+        self.count_off_trial(path);
     }
 
     #[inline(always)]

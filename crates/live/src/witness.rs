@@ -28,8 +28,8 @@ pub struct Step {
     pub to: usize,
     /// What it did.
     pub to_access: Access,
-    /// The outermost block that was open there; 0 if none was.
-    pub to_function: u64,
+    /// How its thread came there, see [`crate::blocks::Blocks::way_in`]; 0 if no block was open.
+    pub to_path: u64,
 }
 
 /// The steps, the closing one first, and whether they lead all the way back to the block.
@@ -50,13 +50,13 @@ impl Witness {
     pub fn of<F: Findings>(engine: &Engine<F>, thread: &Thread, violation: &Violation) -> Witness {
         let mut witness = Witness { steps: [None; MOST_STEPS], is_whole: false };
         let started = thread.blocks().start(violation.frame);
-        let (mut to, mut to_access, mut to_function) =
-            (thread.index(), violation.access, thread.blocks().function(0));
+        let (mut to, mut to_access, mut to_path) =
+            (thread.index(), violation.access, thread.blocks().way_in());
         let mut from = violation.source;
         for place in &mut witness.steps {
             let Some(source) = engine.threads().get(from.index()) else { break };
             let from_access = source.sites.find(&to_access, from.time()).unwrap_or(Access::NONE);
-            *place = Some(Step { from, from_access, to, to_access, to_function });
+            *place = Some(Step { from, from_access, to, to_access, to_path });
             if from.index() == thread.index() {
                 witness.is_whole = true;
                 break;
@@ -64,7 +64,7 @@ impl Witness {
             let Some(join) = source.history.join_that_learned(thread.index(), started, from.time()) else {
                 break;
             };
-            (to, to_access, to_function) = (from.index(), join.access, join.function);
+            (to, to_access, to_path) = (from.index(), join.access, join.path);
             from = join.source;
         }
         witness

@@ -27,6 +27,8 @@ mod interpose;
 #[path = "../../recorder/src/lock.rs"]
 pub(crate) mod lock;
 pub(crate) mod planes;
+#[path = "../../runtime/src/presence.rs"]
+mod presence;
 pub(crate) mod process;
 #[path = "../../runtime/src/real.rs"]
 mod real;

@@ -22,7 +22,7 @@ const WATCHED: u8 = 2;
 const ALONE: u8 = 3;
 
 /// A path, zero-terminated.
-type Path = [u8; 1024];
+pub(crate) type Path = [u8; 1024];
 
 /// The run directory and the name of this process's files, without their endings.
 static PATHS: Guarded<Paths> = Guarded::new(Paths { directory: [0; 1024], name: [0; 1024] });
@@ -95,21 +95,18 @@ fn start() -> bool {
 
 /// Makes the checker, whose findings the command will see.
 fn open() -> bool {
-    let Some(words) = open_table() else {
-        sys::complain("no room for findings in the run directory; the program is not checked");
-        return false;
+    let words = match open_table() {
+        Ok(words) => words,
+        Err(reason) => return refuse(&PATHS.lock().directory, reason),
     };
     let lock_conflicts = find_variable(LIVE_CONFLICTS, &mut [0; 1024]);
     let table = Table(words);
     table.counter(Counter::Process).store(u64::from(sys::process()), Ordering::Relaxed);
     let Some(engine) = Engine::new(&Config { lock_conflicts, ..Config::PROGRAM }, table) else {
-        sys::complain(
-            "cannot reserve address space for shadow memory; lift `ulimit -v`; the program is not checked",
-        );
-        return false;
+        return refuse(&PATHS.lock().directory, NO_ADDRESS_SPACE);
     };
     let place = Place::new();
-    let Some(engine) = place.fill(engine) else { return false };
+    let Some(engine) = place.fill(engine) else { return refuse(&PATHS.lock().directory, NO_ADDRESS_SPACE) };
     engine.findings.counter(Counter::Magic).store(MAGIC, Ordering::Release);
     ENGINE.store((&raw const *engine).cast_mut(), Ordering::Release);
     // It lives for ever.
@@ -121,6 +118,9 @@ fn open() -> bool {
     show()
 }
 
+const NO_ADDRESS_SPACE: &CStr =
+    c"its shadow memory cannot be mapped: there is no address space left; raise the limit (ulimit -v)";
+
 /// Makes the ring of a program that is recorded, under the name that the command looks for. Says so if it cannot.
 fn open_ring() -> bool {
     let Paths { directory, name } = &*PATHS.lock();
@@ -131,15 +131,12 @@ fn open_ring() -> bool {
             sys::call(sys::RENAME, names) == 0
         }
         Err(Refused::Taken) => false,
-        Err(Refused::Because(reason)) => {
-            refuse(directory, reason);
-            false
-        }
+        Err(Refused::Because(reason)) => refuse(directory, reason),
     }
 }
 
-/// Tells the command why this process is not recorded. If that is impossible, it is said on standard error.
-fn refuse(directory: &Path, reason: &CStr) {
+/// Tells the command why this process is not checked, or not recorded. If that is impossible, it is said on standard error.
+fn refuse(directory: &Path, reason: &CStr) -> bool {
     let mut link = *directory;
     let mut end = text_length(&link);
     for part in [b"/" as &[u8], &decimal(sys::process()), b".failed"] {
@@ -147,8 +144,9 @@ fn refuse(directory: &Path, reason: &CStr) {
     }
     let made = sys::call(sys::SYMLINK, [reason.as_ptr() as usize, link.as_ptr() as usize, 0, 0, 0, 0]);
     if made < 0 {
-        sys::complain(reason.to_str().unwrap_or("nothing is recorded"));
+        sys::complain(reason.to_str().unwrap_or("the program is not checked"));
     }
+    false
 }
 
 fn as_text(path: &Path) -> &CStr {
@@ -156,7 +154,7 @@ fn as_text(path: &Path) -> &CStr {
 }
 
 /// Creates the file of findings under a name that nobody looks at yet.
-fn open_table() -> Option<Words> {
+fn open_table() -> Result<Words, &'static CStr> {
     let mut paths = PATHS.lock();
     let process = sys::process();
     for number in 0..10_000 {
@@ -180,21 +178,40 @@ fn open_table() -> Option<Words> {
             continue;
         }
         if file < 0 {
-            return None;
+            const NO_DESCRIPTOR: isize = -24;
+            return Err(match file {
+                NO_DESCRIPTOR => c"no file descriptor is left for its findings; raise the limit (ulimit -n)",
+                _ => c"its findings have no place in the run directory; set TMPDIR to a directory that it may write to",
+            });
         }
         let file = file as usize;
-        let has_room = sys::call(sys::FTRUNCATE, [file, WORDS * 8, 0, 0, 0, 0]) == 0;
-        let memory = if has_room { sys::map_shared(file, WORDS * 8) } else { core::ptr::null_mut() };
+        let room = make_room(file);
+        let memory = if room.is_ok() { sys::map_shared(file, WORDS * 8) } else { core::ptr::null_mut() };
         sys::call(sys::CLOSE, [file, 0, 0, 0, 0, 0]);
         if memory.is_null() {
             sys::call(sys::UNLINK, [hidden.as_ptr() as usize, 0, 0, 0, 0, 0]);
-            return None;
+            return Err(room.err().unwrap_or(NO_ADDRESS_SPACE));
         }
         paths.name = name;
         // SAFETY: mapped for ever, zeroed, and as long as this.
-        return Some(unsafe { Words::from_mapped(memory.cast(), WORDS) });
+        return Ok(unsafe { Words::from_mapped(memory.cast(), WORDS) });
     }
-    None
+    Err(c"the process has executed too many programs")
+}
+
+/// Makes a file as long as a table.
+fn make_room(file: usize) -> Result<(), &'static CStr> {
+    const FILE_SIZE: usize = 1;
+    let mut limit = [u64::MAX; 2];
+    sys::call(sys::GETRLIMIT, [FILE_SIZE, limit.as_mut_ptr() as usize, 0, 0, 0, 0]);
+    if limit[0] < WORDS as u64 * 8 {
+        // To try would end the program with SIGXFSZ.
+        return Err(c"its files may not be as large as a table of findings; raise the limit (ulimit -f)");
+    }
+    match sys::call(sys::FTRUNCATE, [file, WORDS * 8, 0, 0, 0, 0]) {
+        0 => Ok(()),
+        _ => Err(c"there is no room for its findings; make some in /dev/shm, or set TMPDIR to a directory with room"),
+    }
 }
 
 /// Gives the file of findings the name that the command looks for.
@@ -257,7 +274,7 @@ extern "C" fn after_fork() {
 
 /// Looks for a variable in the environment that the process was started with; false if it is not there, or empty. The first
 /// hook may come before libc knows its environment, so the kernel is asked.
-fn find_variable(name: &str, value: &mut Path) -> bool {
+pub(crate) fn find_variable(name: &str, value: &mut Path) -> bool {
     let file = sys::call(sys::OPEN, [c"/proc/self/environ".as_ptr() as usize, 0o2_000_000, 0, 0, 0, 0]);
     if file < 0 {
         return false;
@@ -294,11 +311,11 @@ fn find_variable(name: &str, value: &mut Path) -> bool {
     sys::call(sys::CLOSE, [file as usize, 0, 0, 0, 0, 0]);
     matches!(at, At::Value(1..))
 }
-fn text_length(path: &Path) -> usize {
+pub(crate) fn text_length(path: &Path) -> usize {
     path.iter().position(|&byte| byte == 0).unwrap_or(path.len())
 }
 
-fn append(path: &mut Path, end: &mut usize, part: &[u8]) {
+pub(crate) fn append(path: &mut Path, end: &mut usize, part: &[u8]) {
     for &byte in part.iter().filter(|&&byte| byte != 0) {
         path[*end] = byte;
         *end += 1;
@@ -313,7 +330,7 @@ fn with_ending(name: &Path, ending: &[u8]) -> Path {
 }
 
 /// The digits, behind zeros that [`append`] leaves out.
-fn decimal(number: u32) -> [u8; 10] {
+pub(crate) fn decimal(number: u32) -> [u8; 10] {
     let mut digits = [0; 10];
     let mut rest = number;
     for digit in digits.iter_mut().rev() {

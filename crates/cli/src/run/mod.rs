@@ -24,6 +24,7 @@ mod locks;
 mod marks;
 mod report;
 mod ring;
+mod roles;
 mod signals;
 mod signature;
 mod silence;

@@ -18,17 +18,18 @@
 use std::sync::Arc;
 
 use atomvet_report::HANDED_OVER;
-use atomvet_ring::{Block, INITIALISED, INITIALISES, Kind, LOW};
+use atomvet_ring::{INITIALISED, INITIALISES, Kind};
 use atomvet_trace::{
     BarrierId, Event, LockId, Mode, Names, Op, RegionId, SiteId, ThreadId, UpdateKind, VarId,
 };
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::code::{Code, Known, Site};
 use super::jvm;
 use super::locks::{Locks, intern_new};
 use super::marks::{Before, Marks, Room};
-use super::ring::{Record, flavour};
+use super::ring::Record;
+use super::roles::{Call, Role, Roles, address_in};
 use super::signals::{Keep, Signals};
 use super::symbols::Meaning;
 use super::variables::Variables;
@@ -57,8 +58,7 @@ pub(crate) struct Translator {
     found: Vec<VarId>,
     /// Functions that were entered and are no blocks by default, because threads start with them.
     thread_entries: FxHashSet<RegionId>,
-    /// Whether functions are tasks of those that call them, by addresses in both.
-    tasks: FxHashMap<(u64, u64), bool>,
+    roles: Roles,
     /// Figures for the coverage line.
     pub(crate) seen: Seen,
 }
@@ -111,17 +111,6 @@ struct Frame {
     role: Role,
 }
 
-/// What a function is in its thread.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
-    /// What the thread was started for.
-    Entry,
-    /// Called by the user's code.
-    Called,
-    /// Of the system, or no function.
-    NotUsers,
-}
-
 impl Frame {
     /// Whether what happens now is in it.
     fn is_judged(&self) -> bool {
@@ -146,7 +135,7 @@ impl Translator {
             now: 0,
             found: Vec::new(),
             thread_entries: FxHashSet::default(),
-            tasks: FxHashMap::default(),
+            roles: Roles::default(),
             seen: Seen::default(),
         }
     }
@@ -287,33 +276,13 @@ impl Translator {
         }
     }
 
-    /// Whether a function of the user's is what a thread was started for: the outermost one, or a task that such a function
-    /// calls without naming it, through a pointer or `std::function`. See docs/native.md.
+    /// Whether a function of the user's is what a thread was started for.
     fn is_entry(&mut self, record: &Record) -> bool {
-        let (open, callee) = (&self.threads[record.thread as usize].open, address_in(record.block));
-        let Some(caller) = open.iter().rev().find(|frame| frame.role != Role::NotUsers).copied() else {
-            // The entry function may be inlined where this one is called.
-            return !self.is_called_by_user(record) || self.is_task(record.address().wrapping_sub(1), callee);
-        };
-        // A task may be inlined in a function of the C++ library that calls it; then this one is called by the task.
-        let library = open.last().filter(|frame| frame.role == Role::NotUsers && frame.code != 0).copied();
-        caller.role == Role::Entry
-            && !library.is_some_and(|library| self.symbols.has_users_code(library.code))
-            && self.is_task(caller.code, callee)
-    }
-
-    /// Whether a function is a task of the one that calls it: that knows neither its name nor what to give it.
-    fn is_task(&mut self, caller: u64, callee: u64) -> bool {
-        let Translator { tasks, symbols, .. } = self;
-        let find = || !symbols.is_named_by(caller, callee) && symbols.may_be_task(callee);
-        *tasks.entry((caller, callee)).or_insert_with(find)
-    }
-
-    /// Whether a function of the user's is inlined where this function is called.
-    fn is_called_by_user(&mut self, record: &Record) -> bool {
-        record.kind == Kind::Nothing
-            && flavour(record.block) == Block::Inside
-            && self.symbols.is_users(record.address())
+        let Translator { roles, symbols, threads, .. } = self;
+        let open = threads[record.thread as usize].open.iter().map(|frame| (frame.role, frame.code));
+        // An event announces the block, and is not where that is called.
+        let returns_to = if record.kind == Kind::Nothing { record.address() } else { 0 };
+        roles.is_entry(symbols, open, Call { block: record.block, returns_to })
     }
 
     #[inline]
@@ -616,17 +585,7 @@ impl Translator {
         self.variables.forget(start, end);
         self.locks.forget_lives(start, end);
         self.code.unloaded(start, end);
-        self.tasks.clear();
-    }
-}
-
-/// An address in the code of a function, from its block word; 0 if that is none.
-fn address_in(block: u64) -> u64 {
-    match flavour(block) {
-        Block::Function => block & LOW,
-        // A return address, which may be just behind.
-        Block::Inside => (block & LOW).wrapping_sub(1),
-        Block::Label | Block::None => 0,
+        self.roles.forget();
     }
 }
 
