@@ -84,8 +84,8 @@ fn event(size: &Size, who: u8, what: u8) -> Event {
     let lock = LockId(target % size.locks);
     let other = ThreadId(target % size.threads);
     let op = match what & 31 {
-        0..=3 => Op::Read(x),
-        4..=7 => Op::Write(x),
+        0..=3 => Op::read(x),
+        4..=7 => Op::write(x),
         8..=10 => Op::Begin([RegionId::NONE, RegionId(0), RegionId(1)][kind % 3]),
         11..=13 => Op::End,
         14 | 15 => Op::Update(x, UPDATES[kind]),

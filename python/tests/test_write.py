@@ -17,7 +17,7 @@ from atomvet.trace import BinaryWriter, TextWriter
 Row = Tuple[str, str, Optional[str], Union[str, int, None]]
 NAMES = ["x", "a b", "(", "a|b", "back\\slash", "new\nline", "\r", "#hash", " #", "ä", "\\p", "long" * 500]
 SITES = [None, 0, 7, "12", "b.c:3", "C:\\x|y:4", "lib.so+0x1f", "007"]
-PLAIN = "r w rmw add or and xor min max alloc free escape same acq rel racq rrel wait fork join barrier".split()
+PLAIN = "r w ar aw rmw add or and xor min max alloc free escape same acq rel racq rrel wait fork join barrier".split()
 WRITERS = [TextWriter, BinaryWriter]
 
 

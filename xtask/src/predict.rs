@@ -69,7 +69,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 fn is_access(event: &Event) -> bool {
-    matches!(event.op, Op::Read(_) | Op::Write(_) | Op::Update(..))
+    matches!(event.op, Op::Read(..) | Op::Write(..) | Op::Update(..))
 }
 
 /// What a column is made of.

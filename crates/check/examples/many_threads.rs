@@ -49,7 +49,7 @@ fn trace(shape: &str, threads: u32, count: u64) -> Vec<Event> {
         "unary" => (0..count)
             .map(|i| {
                 let mixed = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-                event((mixed % u64::from(threads)) as u32, Op::Write(VarId((mixed / 7 % 1000) as u32)))
+                event((mixed % u64::from(threads)) as u32, Op::write(VarId((mixed / 7 % 1000) as u32)))
             })
             .collect(),
         // Every thread has a block open all the time, and writes what others write.
@@ -59,10 +59,10 @@ fn trace(shape: &str, threads: u32, count: u64) -> Vec<Event> {
         }
         // Every thread opens a block and writes one variable once.
         "chain" => (0..threads)
-            .flat_map(|t| [event(t, Op::Begin(RegionId::NONE)), event(t, Op::Write(VarId(0)))])
+            .flat_map(|t| [event(t, Op::Begin(RegionId::NONE)), event(t, Op::write(VarId(0)))])
             .collect(),
         // Every thread writes a variable of its own once.
-        "named" => (0..threads).map(|t| event(t, Op::Write(VarId(t)))).collect(),
+        "named" => (0..threads).map(|t| event(t, Op::write(VarId(t)))).collect(),
         _ => panic!("no such shape"),
     }
 }

@@ -86,7 +86,7 @@ fn block(random: &mut Random, variables: u64, locks: u64) -> Vec<Op> {
         ops.push(Op::Acquire(LockId(lock as u32), Mode::Exclusive));
         for _ in 0..1 + random.below(4) {
             let x = VarId((lock + locks * random.below(variables / locks)) as u32);
-            ops.push(if random.below(3) == 0 { Op::Write(x) } else { Op::Read(x) });
+            ops.push(if random.below(3) == 0 { Op::write(x) } else { Op::read(x) });
         }
         ops.push(Op::Release(LockId(lock as u32), Mode::Exclusive));
     }
@@ -130,8 +130,8 @@ fn goal(random: &mut Random, events: &[Event]) -> Option<Goal> {
     let mut section = 0;
     for (e, event) in events.iter().enumerate().skip(block).filter(|(_, event)| event.thread == thread) {
         match event.op {
-            Op::Read(x) => accesses.push((e, x, false, section)),
-            Op::Write(x) => accesses.push((e, x, true, section)),
+            Op::Read(x, _) => accesses.push((e, x, false, section)),
+            Op::Write(x, _) => accesses.push((e, x, true, section)),
             Op::Release(..) => section += 1,
             Op::End => break,
             _ => {}
@@ -143,7 +143,7 @@ fn goal(random: &mut Random, events: &[Event]) -> Option<Goal> {
         if let Some(&(e2, _, writes2, _)) = accesses.iter().find(later) {
             let conflicts = |f: usize| {
                 let other = events[f].thread != thread;
-                other && (events[f].op == Op::Write(x) || events[f].op == Op::Read(x) && writes1 && writes2)
+                other && (events[f].op == Op::write(x) || events[f].op == Op::read(x) && writes1 && writes2)
             };
             let near = (1..events.len()).flat_map(|d| [block.checked_sub(d), block.checked_add(d)]);
             let f = near.flatten().filter(|&f| f < events.len()).find(|&f| conflicts(f))?;

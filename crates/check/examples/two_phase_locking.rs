@@ -97,7 +97,7 @@ impl Program {
             ops.push(Op::Acquire(LockId(lock as u32), Mode::Exclusive));
             for _ in 0..12 / locks.len() {
                 let x = VarId((lock + count * self.below(self.variables / count)) as u32);
-                ops.push(if self.below(3) == 0 { Op::Write(x) } else { Op::Read(x) });
+                ops.push(if self.below(3) == 0 { Op::write(x) } else { Op::read(x) });
             }
         }
         ops.extend(locks.iter().map(|&lock| Op::Release(LockId(lock as u32), Mode::Exclusive)));

@@ -49,7 +49,9 @@ fn run(
     let mut findings = findings(config);
     let mut checker = (entry.new)(config);
     let variable = |event: &Event| match event.op {
-        Op::Read(x) | Op::Write(x) | Op::Update(x, _) | Op::Alloc(x) | Op::Free(x) | Op::Escape(x) => x.0 + 1,
+        Op::Read(x, _) | Op::Write(x, _) | Op::Update(x, _) | Op::Alloc(x) | Op::Free(x) | Op::Escape(x) => {
+            x.0 + 1
+        }
         _ => 0,
     };
     let variables = events.iter().map(variable).max().unwrap_or(0);

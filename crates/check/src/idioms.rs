@@ -125,7 +125,7 @@ impl Accesses {
                     self.lives.end(x);
                     false
                 }
-                Op::Read(x) => {
+                Op::Read(x, _) => {
                     let counter = self.counters.get(&(x, self.lives.of(x)));
                     if counter.is_some_and(|writer| *writer != event.thread) {
                         self.named[Idiom::SingleWriterCounters.index()].set(at);

@@ -190,7 +190,7 @@ impl<R: Observed> Checker for Lowered<R> {
 
     #[inline(always)]
     fn prefetch(&self, event: Event) {
-        if let Op::Read(x) | Op::Write(x) | Op::Update(x, _) = event.op {
+        if let Op::Read(x, _) | Op::Write(x, _) | Op::Update(x, _) = event.op {
             self.rules.prefetch(x);
         }
     }
@@ -276,8 +276,8 @@ impl<R: Rules> Lowered<R> {
             }
         }
         // Most events are reads and writes, in no order that a branch predictor could learn: one path.
-        if let Op::Read(x) | Op::Write(x) = op {
-            let access = if matches!(op, Op::Read(_)) { Access::Read } else { Access::Write };
+        if let Op::Read(x, _) | Op::Write(x, _) = op {
+            let access = if matches!(op, Op::Read(..)) { Access::Read } else { Access::Write };
             return self.rules.access(here, x, access, out);
         }
         let rules = &mut self.rules;
@@ -286,7 +286,7 @@ impl<R: Rules> Lowered<R> {
                 rules.access(here, x, Access::Commuting(kind), out);
             }
             Op::Update(x, _) => rules.access(here, x, Access::Write, out),
-            Op::Read(_) | Op::Write(_) => {}
+            Op::Read(..) | Op::Write(..) => {}
             Op::Acquire(lock, mode) => rules.receive(here, Channel::lock(lock), mode, out),
             Op::Release(lock, mode) => rules.send(here, Channel::lock(lock), mode, out),
             Op::Begin(region) => {

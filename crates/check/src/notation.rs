@@ -15,7 +15,7 @@
 
 use std::fmt::Write as _;
 
-use atomvet_trace::{Event, Mode, Names, Op, RegionId, SiteId, ThreadId, UpdateKind};
+use atomvet_trace::{AccessKind, Event, Mode, Names, Op, RegionId, SiteId, ThreadId, UpdateKind};
 
 /// Thread numbers stay below this, so that tables indexed by thread stay small.
 const MOST_THREADS: u32 = 1 << 16;
@@ -71,9 +71,12 @@ pub fn show(events: &[Event], names: &Names) -> String {
 }
 
 fn show_op(text: &mut String, op: Op, names: &Names) {
+    use AccessKind::{Atomic, Plain};
     let (word, name) = match op {
-        Op::Read(x) => ("r", name_of(&names.variables, x)),
-        Op::Write(x) => ("w", name_of(&names.variables, x)),
+        Op::Read(x, Plain) => ("r", name_of(&names.variables, x)),
+        Op::Read(x, Atomic) => ("ar", name_of(&names.variables, x)),
+        Op::Write(x, Atomic) => ("aw", name_of(&names.variables, x)),
+        Op::Write(x, Plain) => ("w", name_of(&names.variables, x)),
         Op::Update(x, kind) => (update_word(kind), name_of(&names.variables, x)),
         Op::Acquire(l, Mode::Exclusive) => ("acq", name_of(&names.locks, l)),
         Op::Acquire(l, Mode::Shared) => ("racq", name_of(&names.locks, l)),
@@ -162,8 +165,10 @@ fn op(word: &str, name: Option<&str>, names: &mut Names) -> Option<Op> {
         ("e" | "end", None) => Op::End,
         ("local", None) => Op::Local,
         ("skip", None) => Op::Skip,
-        ("r", Some(x)) => Op::Read(names.variables.intern(x)),
-        ("w", Some(x)) => Op::Write(names.variables.intern(x)),
+        ("r", Some(x)) => Op::read(names.variables.intern(x)),
+        ("w", Some(x)) => Op::write(names.variables.intern(x)),
+        ("ar", Some(x)) => Op::Read(names.variables.intern(x), AccessKind::Atomic),
+        ("aw", Some(x)) => Op::Write(names.variables.intern(x), AccessKind::Atomic),
         ("rmw", Some(x)) => Op::Update(names.variables.intern(x), Other),
         ("add", Some(x)) => Op::Update(names.variables.intern(x), Add),
         ("or", Some(x)) => Op::Update(names.variables.intern(x), Or),
@@ -199,7 +204,7 @@ mod tests {
 
     #[test]
     fn every_operation_is_read_and_written() {
-        let text = "1:b 1:b(l)@f.c:3 0:r(x) 0:w(y) 1:rmw(x) 1:add(x) 1:or(x) 1:and(x) 1:xor(x) 1:min(x) 1:max(x) 1:same(x) \
+        let text = "1:b 1:b(l)@f.c:3 0:r(x) 0:w(y) 0:ar(x) 0:aw(y) 1:rmw(x) 1:add(x) 1:or(x) 1:and(x) 1:xor(x) 1:min(x) 1:max(x) 1:same(x) \
                     1:acq(m) 1:reacq(m) 1:rerel(m) 1:wait(m) 1:rel(m) 2:racq(n) 2:reracq(n) 2:rerrel(n) 2:rrel(n) \
                     1:fork(4) 4:barrier(q) 1:join(4) 0:alloc(a[0].(f))@g(h).c:1 0:free(x) 0:escape(x) 2:skip 1:e@9 1:e";
         let (events, names) = parse(text);
@@ -216,7 +221,7 @@ mod tests {
         assert_eq!(
             events,
             [
-                Event { thread, op: Op::Write(VarId(0)), site },
+                Event { thread, op: Op::write(VarId(0)), site },
                 Event { thread, op: Op::Acquire(LockId(0), Mode::Exclusive), site }
             ]
         );

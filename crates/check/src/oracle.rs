@@ -238,7 +238,7 @@ fn accesses_conflict(config: &Config, e: &Facts, f: &Facts) -> bool {
         return false;
     }
     match (e.op, f.op) {
-        (Op::Read(_), Op::Read(_)) => false,
+        (Op::Read(..), Op::Read(..)) => false,
         (Op::Update(_, e_kind), Op::Update(_, f_kind)) => {
             !(config.commuting_updates && e_kind == f_kind && e_kind.commutes())
         }
@@ -248,7 +248,7 @@ fn accesses_conflict(config: &Config, e: &Facts, f: &Facts) -> bool {
 
 fn accessed(op: Op) -> Option<VarId> {
     match op {
-        Op::Read(x) | Op::Write(x) | Op::Update(x, _) => Some(x),
+        Op::Read(x, _) | Op::Write(x, _) | Op::Update(x, _) => Some(x),
         _ => None,
     }
 }

@@ -219,8 +219,8 @@ impl Verifier {
         (second, to): (Touch, &Situation),
     ) -> Result<(), String> {
         let touches_as_said = |touch, op| match op {
-            Op::Read(y) => x == y && touch == Touch::Read,
-            Op::Write(y) => x == y && touch == Touch::Write,
+            Op::Read(y, _) => x == y && touch == Touch::Read,
+            Op::Write(y, _) => x == y && touch == Touch::Write,
             Op::Update(y, _) => x == y && touch == Touch::Update,
             _ => false,
         };

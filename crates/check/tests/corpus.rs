@@ -320,8 +320,8 @@ const OPERATIONS: [&str; 14] = [
 
 fn keyword(op: Op) -> &'static str {
     match op {
-        Op::Read(_) => "read",
-        Op::Write(_) => "write",
+        Op::Read(..) => "read",
+        Op::Write(..) => "write",
         Op::Update(..) => "update",
         Op::Acquire(..) => "acquire",
         Op::Release(..) => "release",

@@ -248,7 +248,7 @@ impl<'a> Filter<'a> {
                         event.op = Op::Local;
                     }
                 }
-                Op::Read(variable) | Op::Write(variable) | Op::Update(variable, _)
+                Op::Read(variable, _) | Op::Write(variable, _) | Op::Update(variable, _)
                     if !all_variables_count && !self.counts(variable, names) =>
                 {
                     self.ignored_accesses += 1;

@@ -157,7 +157,10 @@ fn other_way(violation: &Violation) -> Option<&'static str> {
 }
 
 fn is_access(event: &SceneEvent) -> bool {
-    matches!(event.op.as_str(), "r" | "w" | "rmw" | "add" | "or" | "and" | "xor" | "min" | "max")
+    matches!(
+        event.op.as_str(),
+        "r" | "w" | "ar" | "aw" | "rmw" | "add" | "or" | "and" | "xor" | "min" | "max"
+    )
 }
 
 fn place(event: &SceneEvent) -> String {

@@ -64,8 +64,8 @@ pub(crate) fn what(op: &str, on: Option<&str>) -> String {
         return format!("{} {lock}", if op == "r" { "takes over" } else { "hands over" });
     }
     let verb = match op {
-        "r" => "reads",
-        "w" => "writes",
+        "r" | "ar" => "reads",
+        "w" | "aw" => "writes",
         "rmw" | "add" | "or" | "and" | "xor" | "min" | "max" => "updates",
         "same" => "writes the same to",
         "acq" => "takes lock",

@@ -52,8 +52,8 @@ fn synthetic(events: usize) -> (Names, Vec<Event>) {
             1 => Op::Acquire(lock, Mode::Exclusive),
             12 => Op::Release(lock, Mode::Exclusive),
             29 => Op::End,
-            _ if random.below(3) == 0 => Op::Write(variable),
-            _ => Op::Read(variable),
+            _ if random.below(3) == 0 => Op::write(variable),
+            _ => Op::read(variable),
         };
         *step = (*step + 1) % 30;
         trace.push(Event { thread: ThreadId(thread as u32), op, site });

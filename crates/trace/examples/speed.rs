@@ -47,7 +47,7 @@ fn accesses() -> Vec<Event> {
     let mut event = || {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         let (variable, thread) = (VarId((state >> 40) as u32 % 1000), ThreadId((state >> 62) as u32));
-        let op = if state >> 61 & 1 == 0 { Op::Read(variable) } else { Op::Write(variable) };
+        let op = if state >> 61 & 1 == 0 { Op::read(variable) } else { Op::write(variable) };
         Event { thread, op, site: SiteId::NONE }
     };
     (0..BLOCK).map(|_| event()).collect()

@@ -22,7 +22,7 @@ impl Commuting {
     pub fn resolve(&mut self, block: &mut [Event]) {
         for event in block {
             match event.op {
-                Op::Read(x) | Op::Update(x, UpdateKind::Other) => *self.word(x) |= bit(x),
+                Op::Read(x, _) | Op::Update(x, UpdateKind::Other) => *self.word(x) |= bit(x),
                 Op::Update(x, kind) if kind.commutes() => {
                     if *self.word(x) & bit(x) == 0 {
                         self.updates += 1;
@@ -75,15 +75,15 @@ mod tests {
     #[test]
     fn updates_commute_until_the_value_is_read() {
         let (x, y) = (VarId(3), VarId(64));
-        check(&[ADD(x), Op::Read(x), ADD(x)], &[ADD(x), Op::Read(x), RMW(x)]);
+        check(&[ADD(x), Op::read(x), ADD(x)], &[ADD(x), Op::read(x), RMW(x)]);
         check(&[ADD(x), RMW(x), ADD(x)], &[ADD(x), RMW(x), RMW(x)]);
-        check(&[Op::Read(y), ADD(x), ADD(y)], &[Op::Read(y), ADD(x), RMW(y)]);
+        check(&[Op::read(y), ADD(x), ADD(y)], &[Op::read(y), ADD(x), RMW(y)]);
     }
 
     #[test]
     fn writes_and_other_updates_do_not_read() {
         let x = VarId(0);
-        let ops = [Op::Write(x), ADD(x), Op::Write(x), OR(x), SAME(x), ADD(x)];
+        let ops = [Op::write(x), ADD(x), Op::write(x), OR(x), SAME(x), ADD(x)];
         check(&ops, &ops);
     }
 
@@ -91,7 +91,7 @@ mod tests {
     fn a_new_life_was_not_read() {
         let x = VarId(200);
         for new_life in [Op::Alloc(x), Op::Free(x)] {
-            check(&[Op::Read(x), ADD(x), new_life, ADD(x)], &[Op::Read(x), RMW(x), new_life, ADD(x)]);
+            check(&[Op::read(x), ADD(x), new_life, ADD(x)], &[Op::read(x), RMW(x), new_life, ADD(x)]);
         }
     }
 }

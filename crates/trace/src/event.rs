@@ -71,6 +71,15 @@ pub enum Mode {
     Shared,
 }
 
+/// Whether the program makes an access with an atomic operation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AccessKind {
+    /// It does not: a conflicting access that is not ordered with this one races with it.
+    Plain,
+    /// An atomic load or store, or an access of a `volatile` field in Java. Atomic accesses never race with each other.
+    Atomic,
+}
+
 /// What an atomic read-modify-write does to the value. Two updates of one commuting kind leave
 /// the same value in either order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -106,9 +115,9 @@ impl UpdateKind {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
     /// Reads a variable.
-    Read(VarId),
+    Read(VarId, AccessKind),
     /// Writes a variable.
-    Write(VarId),
+    Write(VarId, AccessKind),
     /// Reads and writes a variable in one indivisible step. (A failed compare-exchange is a read.)
     Update(VarId, UpdateKind),
     /// Takes a lock.
@@ -145,6 +154,25 @@ pub enum Op {
     Local,
     /// No event: what stood at this position was taken out by a lenient repair. Keeps the numbering.
     Skip,
+}
+
+impl Op {
+    /// A plain read.
+    #[inline(always)]
+    pub const fn read(variable: VarId) -> Op {
+        Op::Read(variable, AccessKind::Plain)
+    }
+
+    /// A plain write.
+    #[inline(always)]
+    pub const fn write(variable: VarId) -> Op {
+        Op::Write(variable, AccessKind::Plain)
+    }
+
+    /// Whether this is known to be an atomic operation. (Of a write of the same value that is not known.)
+    pub fn is_atomic(self) -> bool {
+        matches!(self, Op::Read(_, AccessKind::Atomic) | Op::Write(_, AccessKind::Atomic) | Op::Update(..))
+    }
 }
 
 /// One step of a recorded execution.

@@ -24,6 +24,8 @@ pub mod wellformed;
 
 pub use conventions::{Accesses, Conflicts, Conventions, Updates, Waits};
 pub use error::{Error, ErrorKind, Place};
-pub use event::{BarrierId, Event, EventId, LockId, Mode, Op, RegionId, SiteId, ThreadId, UpdateKind, VarId};
+pub use event::{
+    AccessKind, BarrierId, Event, EventId, LockId, Mode, Op, RegionId, SiteId, ThreadId, UpdateKind, VarId,
+};
 pub use input::{Format, Input, Output};
 pub use names::Names;

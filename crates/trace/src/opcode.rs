@@ -4,7 +4,7 @@
 //! Codes are part of the binary format: never renumber them, only add.
 
 use crate::names::{Id, Table};
-use crate::{BarrierId, LockId, Mode, Names, Op, RegionId, ThreadId, UpdateKind, VarId};
+use crate::{AccessKind, BarrierId, LockId, Mode, Names, Op, RegionId, ThreadId, UpdateKind, VarId};
 
 /// What an operation is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,9 +42,13 @@ pub(crate) struct Operation {
 pub(crate) const BEGIN: u8 = 0;
 pub(crate) const END: u8 = 1;
 pub(crate) const BEGIN_LABELLED: u8 = 19;
+const READ: u8 = 2;
+const WRITE: u8 = 3;
+/// From the code of a plain access to that of an atomic one.
+const ATOMIC: u8 = 22;
 
 /// All operations, by code.
-pub(crate) const OPERATIONS: [Operation; 24] = [
+pub(crate) const OPERATIONS: [Operation; 26] = [
     Operation { keyword: "begin", target: Target::Nothing },
     Operation { keyword: "end", target: Target::Nothing },
     Operation { keyword: "r", target: Target::Variable },
@@ -69,6 +73,8 @@ pub(crate) const OPERATIONS: [Operation; 24] = [
     Operation { keyword: "free", target: Target::Variable },
     Operation { keyword: "escape", target: Target::Variable },
     Operation { keyword: "same", target: Target::Variable },
+    Operation { keyword: "ar", target: Target::Variable },
+    Operation { keyword: "aw", target: Target::Variable },
 ];
 
 /// The code of an operation and the index of its target. What the formats do not tell apart is
@@ -82,6 +88,8 @@ pub(crate) fn encode(op: Op) -> Option<(u8, u32)> {
         return encode_several(op);
     }
     let target = target(op);
+    let is_atomic = matches!(op, Op::Read(_, AccessKind::Atomic) | Op::Write(_, AccessKind::Atomic));
+    let code = code + ATOMIC * u8::from(is_atomic);
     let is_nameless = (code == BEGIN_LABELLED) & (target == RegionId::NONE.0);
     Some(if is_nameless { (BEGIN, 0) } else { (code, target) })
 }
@@ -90,8 +98,8 @@ pub(crate) fn encode(op: Op) -> Option<(u8, u32)> {
 #[inline(always)]
 const fn ordinal(op: Op) -> usize {
     match op {
-        Op::Read(_) => 0,
-        Op::Write(_) => 1,
+        Op::Read(..) => 0,
+        Op::Write(..) => 1,
         Op::Update(..) => 2,
         Op::Acquire(..) => 3,
         Op::Release(..) => 4,
@@ -118,8 +126,8 @@ const SEVERAL: u8 = u8::MAX;
 const CODES: [u8; 18] = {
     let mut codes = [SEVERAL; 18];
     codes[ordinal(Op::End)] = END;
-    codes[ordinal(Op::Read(VarId(0)))] = 2;
-    codes[ordinal(Op::Write(VarId(0)))] = 3;
+    codes[ordinal(Op::read(VarId(0)))] = READ;
+    codes[ordinal(Op::write(VarId(0)))] = WRITE;
     codes[ordinal(Op::Wait(LockId(0)))] = 15;
     codes[ordinal(Op::Fork(ThreadId(0)))] = 16;
     codes[ordinal(Op::Join(ThreadId(0)))] = 17;
@@ -161,8 +169,8 @@ fn target(mut op: Op) -> u32 {
 #[inline(always)]
 fn target_of(op: &mut Op) -> Option<&mut u32> {
     match op {
-        Op::Read(VarId(id))
-        | Op::Write(VarId(id))
+        Op::Read(VarId(id), _)
+        | Op::Write(VarId(id), _)
         | Op::Update(VarId(id), _)
         | Op::Acquire(LockId(id), _)
         | Op::Release(LockId(id), _)
@@ -214,8 +222,8 @@ const TEMPLATES: [Op; 256] = {
     let mut templates = [Op::Skip; 256];
     templates[0] = Op::Begin(RegionId::NONE);
     templates[1] = Op::End;
-    templates[2] = Op::Read(VarId(0));
-    templates[3] = Op::Write(VarId(0));
+    templates[READ as usize] = Op::read(VarId(0));
+    templates[WRITE as usize] = Op::write(VarId(0));
     templates[4] = Op::Update(VarId(0), UpdateKind::Other);
     templates[5] = Op::Update(VarId(0), UpdateKind::Add);
     templates[6] = Op::Update(VarId(0), UpdateKind::Or);
@@ -236,6 +244,8 @@ const TEMPLATES: [Op; 256] = {
     templates[21] = Op::Free(VarId(0));
     templates[22] = Op::Escape(VarId(0));
     templates[23] = Op::Update(VarId(0), UpdateKind::Same);
+    templates[(READ + ATOMIC) as usize] = Op::Read(VarId(0), AccessKind::Atomic);
+    templates[(WRITE + ATOMIC) as usize] = Op::Write(VarId(0), AccessKind::Atomic);
     templates
 };
 
@@ -264,7 +274,7 @@ mod tests {
             let code = code as u8;
             assert_eq!(encode(decode(code, target)), Some((code, target)));
         }
-        assert_eq!(decode(24, 0), Op::Skip);
+        assert_eq!(decode(26, 0), Op::Skip);
     }
 
     #[test]

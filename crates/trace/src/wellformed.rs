@@ -289,7 +289,7 @@ impl Wellformed {
                 *open = open.checked_sub(1).ok_or(Repair::EndWithoutBegin)?;
                 Ok(op)
             }
-            Op::Read(_) | Op::Write(_) | Op::Update(..) => Ok(op),
+            Op::Read(..) | Op::Write(..) | Op::Update(..) => Ok(op),
             Op::Barrier(_) | Op::Alloc(_) | Op::Free(_) | Op::Escape(_) | Op::Local | Op::Skip => Ok(op),
         }
     }

@@ -10,12 +10,12 @@ KINDS = ("thread", "variable", "lock", "barrier", "label", "site")
 #: The word of each code. (A begin has one code without a label and one with.)
 NAMES: Dict[int, str] = dict(
     enumerate(
-        "begin end r w rmw add or and xor min max acq rel racq rrel wait fork join barrier begin alloc free escape same".split()
+        "begin end r w rmw add or and xor min max acq rel racq rrel wait fork join barrier begin alloc free escape same ar aw".split()
     )
 )
 
 _TARGETS = {
-    "variable": "r w rmw add or and xor min max alloc free escape same",
+    "variable": "r w ar aw rmw add or and xor min max alloc free escape same",
     "lock": "acq rel racq rrel wait",
     "thread": "fork join",
     "barrier": "barrier",

@@ -174,7 +174,9 @@ impl<'a> Program<'a> {
 
     fn same_variable(&self, one: usize, other: usize) -> bool {
         let variable = |event: usize| {
-            let (Op::Read(x) | Op::Write(x) | Op::Update(x, _)) = self.events[event].op else { return None };
+            let (Op::Read(x, _) | Op::Write(x, _) | Op::Update(x, _)) = self.events[event].op else {
+                return None;
+            };
             let ends_life = |e: &&Event| e.op == Op::Alloc(x) || e.op == Op::Free(x);
             Some((x, self.events[..event].iter().filter(ends_life).count()))
         };
@@ -233,11 +235,11 @@ fn close(relation: &mut [Vec<bool>]) {
 }
 
 fn reads(op: Op) -> bool {
-    matches!(op, Op::Read(_) | Op::Update(..))
+    matches!(op, Op::Read(..) | Op::Update(..))
 }
 
 fn writes(op: Op) -> bool {
-    matches!(op, Op::Write(_) | Op::Update(..))
+    matches!(op, Op::Write(..) | Op::Update(..))
 }
 
 /// Program order, fork, join and barriers, directly. Threads are forked at most once, and each barrier has

@@ -275,7 +275,7 @@ impl<'a> Author<'a> {
         if self.rich.updates && self.dice.percent(30) {
             return Op::Update(variable, UpdateKind::Other);
         }
-        if self.dice.percent(self.writing) { Op::Write(variable) } else { Op::Read(variable) }
+        if self.dice.percent(self.writing) { Op::write(variable) } else { Op::read(variable) }
     }
 
     /// Puts forks, joins and barriers somewhere.

@@ -282,13 +282,13 @@ fn moments(events: &[Event]) -> Option<Vec<Moment>> {
             takes = Locks::of(locks.of(lock)?, Mode::Exclusive);
         }
         match event.op {
-            Op::Read(x) | Op::Write(x) | Op::Update(x, _) => {
+            Op::Read(x, _) | Op::Write(x, _) | Op::Update(x, _) => {
                 let begins_life = |op: Op| matches!(op, Op::Alloc(y) | Op::Free(y) if x == y);
                 let life = events[..i].iter().filter(|event| begins_life(event.op)).count();
                 access = Some(Access {
                     variable: variables.of((x, life))?,
-                    reads: !matches!(event.op, Op::Write(_)),
-                    writes: !matches!(event.op, Op::Read(_)),
+                    reads: !matches!(event.op, Op::Write(..)),
+                    writes: !matches!(event.op, Op::Read(..)),
                 });
             }
             Op::Acquire(lock, mode) => takes.add(Locks::of(locks.of(lock)?, mode)),

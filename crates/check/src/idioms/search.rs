@@ -97,7 +97,7 @@ impl Search {
             self.threads.resize_with(index + 1, Thread::default);
         }
         match event.op {
-            Op::Read(x) | Op::Write(x) | Op::Update(x, _) => self.count(x, event),
+            Op::Read(x, _) | Op::Write(x, _) | Op::Update(x, _) => self.count(x, event),
             Op::Alloc(x) | Op::Free(x) => {
                 self.end_life(x);
                 self.lives.end(x);
@@ -107,7 +107,7 @@ impl Search {
         let thread = &mut self.threads[index];
         thread.just_read = None;
         match event.op {
-            Op::Read(variable) => {
+            Op::Read(variable, _) => {
                 self.confirm_hints(index, variable);
                 let thread = &mut self.threads[index];
                 thread.just_read = Some(variable);
@@ -139,7 +139,7 @@ impl Search {
                 thread.held.iter_mut().filter(|(held, _)| *held == lock).for_each(|(_, since)| *since = at);
                 thread.acts();
             }
-            Op::Write(_) | Op::Fork(_) | Op::Join(_) | Op::Barrier(_) => thread.acts(),
+            Op::Write(..) | Op::Fork(_) | Op::Join(_) | Op::Barrier(_) => thread.acts(),
             Op::Begin(_) => thread.depth += 1,
             Op::End => {
                 thread.depth = thread.depth.saturating_sub(1);
@@ -200,8 +200,8 @@ impl Search {
         let variable = &mut self.variables[x.index()];
         variable.shared |= *variable.owner.get_or_insert(thread) != thread;
         let counts_up = match op {
-            Op::Read(_) => return,
-            Op::Write(_) => self.threads[thread.index()].just_read == Some(x),
+            Op::Read(..) => return,
+            Op::Write(..) => self.threads[thread.index()].just_read == Some(x),
             _ => matches!(op, Op::Update(_, UpdateKind::Add)),
         };
         if counts_up {

@@ -112,11 +112,11 @@ struct Naive<'a>(&'a [Event]);
 impl Naive<'_> {
     fn is_named(&self, idiom: Idiom, i: usize) -> bool {
         match (idiom, self.0[i].op) {
-            (Idiom::HintReads, Op::Read(x)) => {
+            (Idiom::HintReads, Op::Read(x, _)) => {
                 (i + 1..self.0.len()).any(|j| self.repeats_under_lock(i, j, x))
             }
-            (Idiom::RetryLoops, Op::Read(_)) => (i + 1..self.0.len()).any(|j| self.ends_loop(i, j)),
-            (Idiom::SingleWriterCounters, Op::Read(x)) => self.looks_at_counter(i, x),
+            (Idiom::RetryLoops, Op::Read(..)) => (i + 1..self.0.len()).any(|j| self.ends_loop(i, j)),
+            (Idiom::SingleWriterCounters, Op::Read(x, _)) => self.looks_at_counter(i, x),
             (Idiom::SameValueWrites, Op::Update(_, kind)) => kind == UpdateKind::Same,
             _ => false,
         }
@@ -155,11 +155,11 @@ impl Naive<'_> {
     }
 
     fn repeats_under_lock(&self, i: usize, j: usize, x: VarId) -> bool {
-        let reads = matches!(self.0[j].op, Op::Read(y) | Op::Update(y, _) if y == x);
+        let reads = matches!(self.0[j].op, Op::Read(y, _) | Op::Update(y, _) if y == x);
         let acts = |op| {
             matches!(
                 op,
-                Op::Write(_) | Op::Update(..) | Op::Fork(_) | Op::Join(_) | Op::Barrier(_) | Op::Wait(_)
+                Op::Write(..) | Op::Update(..) | Op::Fork(_) | Op::Join(_) | Op::Barrier(_) | Op::Wait(_)
             )
         };
         // Locks taken since, and not given back.
@@ -188,13 +188,15 @@ impl Naive<'_> {
     fn ends_loop(&self, i: usize, j: usize) -> bool {
         let Op::Update(x, UpdateKind::Other) = self.0[j].op else { return false };
         let of_it = |k: usize| {
-            self.0[k].op == Op::Read(x) && self.same_thread(k, j) && self.life(x, k) == self.life(x, j)
+            matches!(self.0[k].op, Op::Read(y, _) if y == x)
+                && self.same_thread(k, j)
+                && self.life(x, k) == self.life(x, j)
         };
         let only_reads = |k: usize| {
             let inert = |op| {
                 !matches!(
                     op,
-                    Op::Write(_)
+                    Op::Write(..)
                         | Op::Update(..)
                         | Op::Fork(_)
                         | Op::Join(_)
@@ -214,7 +216,7 @@ impl Naive<'_> {
 
     fn looks_at_counter(&self, i: usize, x: VarId) -> bool {
         let touches = |op| match op {
-            Op::Read(y) | Op::Write(y) | Op::Update(y, _) => y == x,
+            Op::Read(y, _) | Op::Write(y, _) | Op::Update(y, _) => y == x,
             _ => false,
         };
         let life: Vec<usize> = (0..self.0.len())
@@ -223,7 +225,7 @@ impl Naive<'_> {
         let counts_up = |j: usize| {
             let before = (0..j).rev().find(|&k| self.same_thread(j, k) && self.0[k].op != Op::Skip);
             match self.0[j].op {
-                Op::Write(_) => before.is_some_and(|k| self.0[k].op == Op::Read(x)),
+                Op::Write(..) => before.is_some_and(|k| matches!(self.0[k].op, Op::Read(y, _) if y == x)),
                 op => op == Op::Update(x, UpdateKind::Add),
             }
         };
@@ -231,7 +233,7 @@ impl Naive<'_> {
             |j: usize| life.iter().take_while(|&&k| k <= j).any(|&k| !self.same_thread(k, life[0]));
         let ups: Vec<usize> = life.iter().copied().filter(|&j| counts_up(j)).collect();
         let others_write_alone =
-            life.iter().all(|&j| matches!(self.0[j].op, Op::Read(_)) || counts_up(j) || !is_shared(j));
+            life.iter().all(|&j| matches!(self.0[j].op, Op::Read(..)) || counts_up(j) || !is_shared(j));
         ups.len() >= 2
             && ups.iter().all(|&j| self.same_thread(j, ups[0]))
             && is_shared(*life.last().expect("at least the read"))
@@ -248,7 +250,7 @@ fn random_trace(random: &mut Random) -> Vec<Event> {
             event.site = random.pick(&[SiteId::NONE, SiteId(0), SiteId(0), SiteId(1)]);
         }
         // The generator makes few successful compare-exchanges and few repeated reads.
-        if let Op::Write(x) = event.op
+        if let Op::Write(x, _) = event.op
             && random.below(3) == 0
         {
             event.op = Op::Update(x, random.pick(&[UpdateKind::Other, UpdateKind::Add, UpdateKind::Same]));

@@ -1,6 +1,8 @@
 //! Random well-formed traces with every operation, for tests that compare with the oracle.
 
-use atomvet_trace::{BarrierId, Event, LockId, Mode, Op, RegionId, SiteId, ThreadId, UpdateKind, VarId};
+use atomvet_trace::{
+    AccessKind, BarrierId, Event, LockId, Mode, Op, RegionId, SiteId, ThreadId, UpdateKind, VarId,
+};
 
 /// A tiny generator of numbers (splitmix64).
 pub(crate) struct Random(pub(crate) u64);
@@ -113,7 +115,10 @@ fn propose(
     // Accesses and block boundaries are more frequent than the rest.
     let kind = if random.below(2) == 0 { random.below(2) } else { random.pick(kinds) };
     match kind {
-        0 => Some(if random.below(2) == 0 { Op::Read(x) } else { Op::Write(x) }),
+        0 => {
+            let kind = random.pick(&[AccessKind::Plain, AccessKind::Plain, AccessKind::Atomic]);
+            Some(if random.below(2) == 0 { Op::Read(x, kind) } else { Op::Write(x, kind) })
+        }
         1 if this.depth > 0 && random.below(2) == 0 => Some(Op::End),
         1 if this.depth < 3 => Some(Op::Begin(random.pick(&[RegionId::NONE, RegionId(0), RegionId(1)]))),
         2 => Some(Op::Update(

@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use atomvet_trace::{EventId, LockId, Op, SiteId, ThreadId, UpdateKind, VarId};
+use atomvet_trace::{AccessKind, EventId, LockId, Op, SiteId, ThreadId, UpdateKind, VarId};
 
 use super::periods::{PeriodId, Periods};
 use super::predicted::Moment;
@@ -111,6 +111,8 @@ pub struct Access {
     pub location: LocationId,
     /// How.
     pub touch: Touch,
+    /// The program makes it with an atomic operation.
+    pub atomic: bool,
     /// What is held.
     pub stack: StackId,
     /// Its step among those of its thread.
@@ -226,9 +228,10 @@ impl Execution {
     /// An access as findings show it.
     pub fn moment(&self, access: &Access) -> Moment {
         let variable = self.location(access.location).variable;
+        let kind = if access.atomic { AccessKind::Atomic } else { AccessKind::Plain };
         let op = match access.touch {
-            Touch::Read => Op::Read(variable),
-            Touch::Write => Op::Write(variable),
+            Touch::Read => Op::Read(variable, kind),
+            Touch::Write => Op::Write(variable, kind),
             Touch::Update(kind) | Touch::Commuting(kind) => Op::Update(variable, kind),
         };
         let event = Here { at: access.at, thread: self.unit(access.unit).thread, op, site: access.site };

@@ -92,8 +92,8 @@ impl Pattern {
 
 fn touched(op: Op) -> Option<(VarId, Touch)> {
     match op {
-        Op::Read(variable) => Some((variable, Touch::Read)),
-        Op::Write(variable) => Some((variable, Touch::Write)),
+        Op::Read(variable, _) => Some((variable, Touch::Read)),
+        Op::Write(variable, _) => Some((variable, Touch::Write)),
         Op::Update(variable, _) => Some((variable, Touch::Update)),
         _ => None,
     }

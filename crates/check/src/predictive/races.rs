@@ -17,7 +17,7 @@
 //! leaves out only what the first thread does before there is another.
 //!
 //! *Cost*: sorts the accesses, then O(threads · log periods) for each class of accesses that agree in location,
-//! lockset, touch, site and period. Pairs are looked at only for a location that fails the
+//! lockset, touch (and whether they are atomic), site and period. Pairs are looked at only for a location that fails the
 //! multi-lockset test, pairs of classes and not of accesses, and for each those with few locks first.
 
 use std::ops::Range;
@@ -25,6 +25,7 @@ use std::ops::Range;
 use atomvet_trace::{SiteId, ThreadId};
 use rustc_hash::FxHashMap;
 
+use super::commit_node::classes::{kind, rank};
 use super::effort::{Done, Keep};
 use super::execution::{Access, LocationId, Touch};
 use super::lockset::{Common, LocksetId, Locksets, exclusively, in_any_mode};
@@ -68,9 +69,17 @@ impl Races {
 struct Shape {
     lockset: LocksetId,
     touch: Touch,
+    atomic: bool,
     site: SiteId,
     /// Its classes, sorted by thread and period.
     classes: Range<usize>,
+}
+
+impl Shape {
+    /// Whether a pair of accesses that nothing keeps apart is a data race. (For movers it does not matter whether both are atomic.)
+    fn is_race_with(&self, other: &Shape) -> bool {
+        self.touch.conflicts(other.touch) && !(self.atomic && other.atomic)
+    }
 }
 
 /// The accesses of one shape in one period.
@@ -136,21 +145,11 @@ fn sorted_keys(execution: &Execution, locksets: &Locksets) -> Vec<Key> {
     let keys = shared.map(|(index, access)| {
         let unit = execution.unit(access.unit);
         let lockset = locksets.of_path(execution.stacks.path(access.stack));
-        (access.location, lockset, code(access.touch), access.site, unit.thread, unit.period, index)
+        (access.location, lockset, kind(access), access.site, unit.thread, unit.period, index)
     });
     let mut keys: Vec<Key> = keys.collect();
     keys.sort_unstable();
     keys
-}
-
-/// Numbers for sorting, different for different touches.
-fn code(touch: Touch) -> u32 {
-    match touch {
-        Touch::Read => 0,
-        Touch::Write => 1,
-        Touch::Update(kind) => 0x100 + kind as u32,
-        Touch::Commuting(kind) => 0x200 + kind as u32,
-    }
 }
 
 /// All accesses of one location.
@@ -177,8 +176,8 @@ impl<'a> Accesses<'a> {
                 classes.push(Class { thread, period, keys, counts: false, racy: false });
             }
             let (_, lockset, _, site, _, _, access) = of_shape[0];
-            let touch = execution.accesses[access as usize].touch;
-            shapes.push(Shape { lockset, touch, site, classes: first_class..classes.len() });
+            let Access { touch, atomic, .. } = execution.accesses[access as usize];
+            shapes.push(Shape { lockset, touch, atomic, site, classes: first_class..classes.len() });
         }
         Accesses { execution, locksets, keys, shapes, classes, steps: keys.len() as u64 }
     }
@@ -269,8 +268,7 @@ impl<'a> Accesses<'a> {
         // Whatever is beside a write conflicts with it, unless both are updates that commute.
         shapes.sort_by_key(|shape| (!shape.touch.writes(), self.locksets.locks(shape.lockset).len()));
         let shown = shapes.iter().find_map(|shape| {
-            let conflicting = shapes.iter().filter(|other| other.touch.conflicts(shape.touch));
-            let pairs = conflicting.filter_map(|other| {
+            let pairs = shapes.iter().filter(|other| other.is_race_with(shape)).filter_map(|other| {
                 let mut classes = self.classes[shape.classes.clone()].iter();
                 let pair = classes.find_map(|class| self.nearest(class, other))?;
                 Some((self.locksets.exclude(shape.lockset, other.lockset), pair))
@@ -306,8 +304,10 @@ impl<'a> Accesses<'a> {
                     continue;
                 }
                 self.steps += unknown.len() as u64;
-                if let Some(pair) = self.nearest(&self.classes[shown], partner) {
-                    let mut key = [shape, partner].map(|shape| (code(shape.touch), shape.site));
+                if shape.is_race_with(partner)
+                    && let Some(pair) = self.nearest(&self.classes[shown], partner)
+                {
+                    let mut key = [shape, partner].map(|shape| (rank(shape.touch), shape.site));
                     key.sort_unstable();
                     let best = nearest.entry(key).or_insert(pair);
                     *best = pair.min(*best);

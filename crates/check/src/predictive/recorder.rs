@@ -94,6 +94,7 @@ impl Recorder {
             site: here.site,
             location,
             touch,
+            atomic: here.op.is_atomic(),
             stack: thread.stack,
             step: thread.steps,
             unit,

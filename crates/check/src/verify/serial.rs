@@ -141,19 +141,19 @@ impl Keeper {
             entry(&mut self.episodes, episode as usize).add(place, at);
         }
 
-        if let Op::Read(x) | Op::Write(x) | Op::Update(x, _) = event.op {
+        if let Op::Read(x, _) | Op::Write(x, _) | Op::Update(x, _) = event.op {
             let variable = entry(&mut self.variables, x.index());
             if variable.life != situation.life {
                 *variable = Variable { life: situation.life, ..Variable::default() };
             }
             after(variable.writes);
             let mine = match event.op {
-                Op::Read(_) => &mut variable.reads,
+                Op::Read(..) => &mut variable.reads,
                 Op::Update(_, kind) => &mut variable.updates[index_of(kind)],
                 _ => &mut variable.writes,
             };
             mine.add(place, at);
-            if !matches!(event.op, Op::Read(_)) {
+            if !matches!(event.op, Op::Read(..)) {
                 after(variable.reads);
             }
             for (index, &updates) in variable.updates.iter().enumerate() {

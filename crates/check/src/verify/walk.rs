@@ -108,7 +108,7 @@ impl Walk {
         let transaction = if in_block { *thread.transaction.get_or_insert(at) } else { at };
         let cuts = thread.cuts;
         let life = match event.op {
-            Op::Read(x) | Op::Write(x) | Op::Update(x, _) => self.life(x),
+            Op::Read(x, _) | Op::Write(x, _) | Op::Update(x, _) => self.life(x),
             _ => 0,
         };
         Some(Situation { event, transaction, in_block, cuts, regains, arrives, leaves, life })

@@ -131,7 +131,7 @@ impl From<&Finding> for Request {
 /// Whether an operation has no effect on what threads do later that are not looked at yet.
 #[inline]
 fn is_local(op: Op) -> bool {
-    matches!(op, Op::Read(_) | Op::Write(_) | Op::Update(..) | Op::Begin(_) | Op::End)
+    matches!(op, Op::Read(..) | Op::Write(..) | Op::Update(..) | Op::Begin(_) | Op::End)
 }
 
 /// Finds witnesses in one more pass over the trace.

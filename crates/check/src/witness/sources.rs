@@ -68,7 +68,7 @@ impl<T: Copy> Sources<T> {
         found: impl FnMut(Source<T>),
     ) {
         let touch = match here.op {
-            Op::Read(_) => Touch::Read,
+            Op::Read(..) => Touch::Read,
             Op::Update(..) => Touch::Update,
             _ => Touch::Write,
         };

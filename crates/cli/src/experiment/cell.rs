@@ -195,8 +195,8 @@ impl Counts {
         }
         let held = &mut self.held[thread];
         match event.op {
-            Op::Read(_) => self.reads += 1,
-            Op::Write(_) => self.writes += 1,
+            Op::Read(..) => self.reads += 1,
+            Op::Write(..) => self.writes += 1,
             Op::Update(..) => (self.reads, self.writes) = (self.reads + 1, self.writes + 1),
             Op::Acquire(_, Mode::Exclusive | Mode::Shared) => {
                 self.lock_operations += 1;

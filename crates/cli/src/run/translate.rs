@@ -300,8 +300,8 @@ impl Translator {
         let update = match record.kind {
             Kind::Read if reads_are_hints => return,
             Kind::Read | Kind::Write if is_alone => return,
-            Kind::Read => return self.access(record, thread, site, Op::Read, events),
-            Kind::Write => return self.access(record, thread, site, Op::Write, events),
+            Kind::Read => return self.access(record, thread, site, Op::read, events),
+            Kind::Write => return self.access(record, thread, site, Op::write, events),
             Kind::Update => UpdateKind::Other,
             Kind::Add => UpdateKind::Add,
             Kind::Or => UpdateKind::Or,
@@ -335,7 +335,7 @@ impl Translator {
             }
             Kind::Post => {
                 let variable = self.fresh(thread, events);
-                events.push(Event { thread, op: Op::Write(variable), site });
+                events.push(Event { thread, op: Op::write(variable), site });
                 self.signals.post(operand, variable);
                 return;
             }
@@ -348,7 +348,7 @@ impl Translator {
             Kind::Resume => return self.resume(record.thread, thread, events),
             Kind::Publish => {
                 let variable = self.fresh(thread, events);
-                events.push(Event { thread, op: Op::Write(variable), site });
+                events.push(Event { thread, op: Op::write(variable), site });
                 let keep = if self.symbols.jvm().is_some() { Keep::Latest } else { Keep::All };
                 self.signals.publish(operand, thread, variable, keep);
                 return;
@@ -447,7 +447,7 @@ impl Translator {
 
     /// What others have published at an address comes before what the thread does now.
     fn observe(&mut self, address: u64, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
-        let read = |variable| Event { thread, op: Op::Read(variable), site };
+        let read = |variable| Event { thread, op: Op::read(variable), site };
         events.extend(self.signals.observe(address, thread).map(read));
     }
 
@@ -511,7 +511,7 @@ impl Translator {
     fn take(&mut self, record: &Record, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
         self.split(record, thread, site, events);
         if let Some(variable) = self.signals.take(record.operand) {
-            events.push(Event { thread, op: Op::Read(variable), site });
+            events.push(Event { thread, op: Op::read(variable), site });
         }
     }
 
@@ -533,14 +533,14 @@ impl Translator {
                     variable
                 }
             };
-            events.push(Event { thread, op: Op::Write(variable), site });
+            events.push(Event { thread, op: Op::write(variable), site });
             variable
         });
     }
 
     fn behind(&mut self, period: u64, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
         match self.marks.first_since(period) {
-            Before::Mark(variable) => events.push(Event { thread, op: Op::Read(variable), site }),
+            Before::Mark(variable) => events.push(Event { thread, op: Op::read(variable), site }),
             Before::Nothing => {}
             Before::Lost => self.seen.lost_orders += 1,
         }

@@ -97,7 +97,7 @@ fn payloads_are_not_believed() {
         payload[at] = byte;
         payload
     };
-    check_payload(&with(10, 24), event, "found operation code 24, expected at most 23");
+    check_payload(&with(10, 26), event, "found operation code 26, expected at most 25");
     check_payload(&with(10, 11), event, "found target 0 of `acq`, expected a lock of the 0 named so far");
     check_payload(&with(1, 0), block, "block 0: found a name of 0 bytes, expected 1 to 1048576");
     check_payload(&with(2, 0xff), block, "block 0: found a name that is not UTF-8, expected text");
@@ -129,7 +129,7 @@ fn length_with_stored(block_size: usize, bytes: u64) -> usize {
     let mut names = Names::default();
     let thread = names.threads.intern("T");
     let variables: Vec<_> = (0..300).map(|i| names.variables.intern(&format!("x{i}"))).collect();
-    let write = |i: usize| Event { thread, op: Op::Write(variables[i % 300]), site: SiteId::NONE };
+    let write = |i: usize| Event { thread, op: Op::write(variables[i % 300]), site: SiteId::NONE };
     let events: Vec<Event> = (0..200_000).map(write).collect();
     let writer = Writer::with_block_size(Vec::new(), &crate::Conventions::default(), block_size)
         .expect("there is memory");

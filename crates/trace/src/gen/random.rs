@@ -180,15 +180,15 @@ impl Random {
                 return op;
             }
         }
-        Op::Read(self.variable())
+        Op::read(self.variable())
     }
 
     /// Makes the step, if it is legal.
     fn try_step(&mut self, thread: usize, step: Step) -> Option<Op> {
         match step {
-            Step::Read => Some(Op::Read(self.variable())),
-            Step::Write if self.prng.percent(self.mood.shy) => Some(Op::Read(self.variable())),
-            Step::Write => Some(Op::Write(self.variable())),
+            Step::Read => Some(Op::read(self.variable())),
+            Step::Write if self.prng.percent(self.mood.shy) => Some(Op::read(self.variable())),
+            Step::Write => Some(Op::write(self.variable())),
             Step::Update => {
                 use UpdateKind::*;
                 let kind = [Other, Add, Add, Or, And, Xor, Min, Max][self.prng.below(8) as usize];

@@ -471,8 +471,8 @@ fn event(thread: u32, op: Op, site: u32) -> Event {
 #[inline]
 fn access(thread: u32, variable: VarId, access: Access, site: u32) -> Event {
     match access {
-        Access::Read => event(thread, Op::Read(variable), site + READ),
-        Access::Write => event(thread, Op::Write(variable), site + WRITE),
+        Access::Read => event(thread, Op::read(variable), site + READ),
+        Access::Write => event(thread, Op::write(variable), site + WRITE),
     }
 }
 

@@ -170,9 +170,11 @@ fn quote(text: &str) -> String {
 
 /// The keyword that was probably meant.
 fn nearest(word: &str) -> Option<&'static str> {
-    const OTHER_WORDS: [(&str, &[&str]); 12] = [
+    const OTHER_WORDS: [(&str, &[&str]); 14] = [
         ("r", &["read", "rd", "load"]),
         ("w", &["write", "wr", "store"]),
+        ("ar", &["atomic_read", "atomic_load", "aload"]),
+        ("aw", &["atomic_write", "atomic_store", "astore"]),
         ("rmw", &["cas", "xchg", "update", "exchange"]),
         ("acq", &["acquire", "lock"]),
         ("rel", &["release", "unlock"]),

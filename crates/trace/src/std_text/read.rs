@@ -465,7 +465,7 @@ fn code_of(keyword: &[u8]) -> Option<u8> {
             }
         }};
     }
-    codes!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 20 21 22 23)
+    codes!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 20 21 22 23 24 25)
 }
 
 /// What an escaped field stands for.

@@ -11,7 +11,7 @@ fn parse(text: &str) -> (Vec<Event>, Names) {
         let object = object.strip_suffix(')').unwrap();
         let thread = names.threads.intern(thread);
         let op = match verb {
-            "r" => Op::Read(names.variables.intern(object)),
+            "r" => Op::read(names.variables.intern(object)),
             "acq" => Op::Acquire(names.locks.intern(object), Mode::Exclusive),
             "rel" => Op::Release(names.locks.intern(object), Mode::Exclusive),
             "racq" => Op::Acquire(names.locks.intern(object), Mode::Shared),
@@ -367,7 +367,7 @@ impl Random {
         let mode = if self.below(3) == 0 { Mode::Shared } else { Mode::Exclusive };
         let lock = LockId(self.below(2));
         let op = match self.below(16) {
-            0 => Op::Read(VarId(0)),
+            0 => Op::read(VarId(0)),
             1 => Op::Update(VarId(0), UpdateKind::Add),
             2 => Op::Barrier(BarrierId(0)),
             3 => Op::Alloc(VarId(0)),

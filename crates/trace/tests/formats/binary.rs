@@ -18,7 +18,7 @@ fn three_blocks() -> (Names, Vec<Event>, Vec<u8>, Vec<usize>) {
         let variable = names.variables.intern(&format!("x{block}"));
         let site = names.sites.intern(&format!("a.c:{block}"));
         let new =
-            [Op::Begin(RegionId::NONE), Op::Write(variable), Op::End].map(|op| Event { thread, op, site });
+            [Op::Begin(RegionId::NONE), Op::write(variable), Op::End].map(|op| Event { thread, op, site });
         writer.write(&names, &new).expect("memory takes it");
         writer.flush().expect("memory takes it");
         events.extend(new);
@@ -66,7 +66,7 @@ fn names_in_great_number_go_into_blocks_of_their_own() {
     for variable in 0..200_000 {
         names.variables.intern(&format!("a variable with a long name {variable}"));
     }
-    let events = [Event { thread: ThreadId(0), op: Op::Read(VarId(200_000)), site: SiteId::NONE }];
+    let events = [Event { thread: ThreadId(0), op: Op::read(VarId(200_000)), site: SiteId::NONE }];
     let (read_names, read_events) = read_whole(to_binary(&names, &events));
     assert_eq!(read_events, events);
     assert_eq!(all_names(&read_names), all_names(&names));

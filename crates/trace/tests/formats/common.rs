@@ -3,8 +3,8 @@
 use std::io::{self, Read};
 
 use atomvet_trace::{
-    BarrierId, Error, Event, Input, LockId, Mode, Names, Op, RegionId, SiteId, ThreadId, UpdateKind, VarId,
-    binary, std_text,
+    AccessKind, BarrierId, Error, Event, Input, LockId, Mode, Names, Op, RegionId, SiteId, ThreadId,
+    UpdateKind, VarId, binary, std_text,
 };
 
 pub(crate) struct Random(pub(crate) u64);
@@ -79,8 +79,10 @@ fn random_event(random: &mut Random, names: &mut Names) -> Event {
     let what = name(random);
     let mode = if random.below(2) == 0 { Mode::Exclusive } else { Mode::Shared };
     let op = match random.below(17) {
-        0..=2 => Op::Read(names.variables.intern(&what)),
-        3..=4 => Op::Write(names.variables.intern(&what)),
+        0..=1 => Op::read(names.variables.intern(&what)),
+        2 => Op::Read(names.variables.intern(&what), AccessKind::Atomic),
+        3 => Op::write(names.variables.intern(&what)),
+        4 => Op::Write(names.variables.intern(&what), AccessKind::Atomic),
         5 => Op::Update(names.variables.intern(&what), UPDATES[random.below(8)]),
         6 => Op::Acquire(names.locks.intern(&what), mode),
         7 => Op::Release(names.locks.intern(&what), mode),
@@ -200,7 +202,8 @@ pub(crate) fn one_of_each() -> (Names, Vec<Event>) {
     names.regions.intern("deposit");
     names.sites.intern("bank.c:12");
     let (x, l) = (VarId(0), LockId(0));
-    let mut ops = vec![Op::Begin(RegionId::NONE), Op::Begin(RegionId(0)), Op::End, Op::Read(x), Op::Write(x)];
+    let mut ops = vec![Op::Begin(RegionId::NONE), Op::Begin(RegionId(0)), Op::End, Op::read(x), Op::write(x)];
+    ops.extend([Op::Read(x, AccessKind::Atomic), Op::Write(x, AccessKind::Atomic)]);
     ops.extend(UPDATES.map(|kind| Op::Update(x, kind)));
     for mode in [Mode::Exclusive, Mode::Shared] {
         ops.extend([Op::Acquire(l, mode), Op::Release(l, mode)]);

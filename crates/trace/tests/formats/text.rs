@@ -26,6 +26,8 @@ T1|begin(deposit)|bank.c:12
 T1|end|bank.c:12
 T1|r(x)|bank.c:12
 T1|w(x)|bank.c:12
+T1|ar(x)|bank.c:12
+T1|aw(x)|bank.c:12
 T1|rmw(x)|bank.c:12
 T1|add(x)|bank.c:12
 T1|or(x)|bank.c:12
@@ -106,7 +108,7 @@ fn what_was_never_in_a_trace_is_written_sensibly() {
         write(Event { site: SiteId(0), ..event(Op::End) }),
         Err("the site `somewhere` is neither a number nor file:line nor module+0xoffset".to_owned())
     );
-    assert_eq!(write(event(Op::Read(VarId(0)))), Err("a name is empty".to_owned()));
+    assert_eq!(write(event(Op::read(VarId(0)))), Err("a name is empty".to_owned()));
 }
 
 #[test]

@@ -173,10 +173,10 @@ fn long_trace(random: &mut Random, length: usize) -> Vec<Event> {
                 Op::Release(LockId(lock as u32), Mode::Exclusive)
             }
             // Variables that nobody writes are read without locks.
-            (4, _) => Op::Read(VarId((variables + x % 4) as u32)),
+            (4, _) => Op::read(VarId((variables + x % 4) as u32)),
             (5, _) => Op::Update(VarId((variables + 4) as u32), UpdateKind::Add),
-            (6 | 7, _) if guarded => Op::Write(VarId(x as u32)),
-            _ if guarded => Op::Read(VarId(x as u32)),
+            (6 | 7, _) if guarded => Op::write(VarId(x as u32)),
+            _ if guarded => Op::read(VarId(x as u32)),
             _ => continue,
         };
         events.push(Event { thread: ThreadId(thread as u32), op, site: SiteId::NONE });

@@ -124,7 +124,7 @@ const CROWD: u32 = 50_000;
 
 #[test]
 fn threads_without_blocks_cost_a_few_words_each() {
-    let writes = (0..2 * CROWD).map(|i| (i % CROWD, Op::Write(VarId(i % 7))));
+    let writes = (0..2 * CROWD).map(|i| (i % CROWD, Op::write(VarId(i % 7))));
     let words = words_after(writes);
     assert!(words < 8 * CROWD as usize, "{words} words");
 }
@@ -132,7 +132,7 @@ fn threads_without_blocks_cost_a_few_words_each() {
 #[test]
 fn threads_with_blocks_that_have_ended_cost_a_few_words_each() {
     let blocks = (0..CROWD).flat_map(|thread| {
-        let block = [Op::Begin(RegionId::NONE), Op::Read(VarId(0)), Op::Write(VarId(0)), Op::End];
+        let block = [Op::Begin(RegionId::NONE), Op::read(VarId(0)), Op::write(VarId(0)), Op::End];
         block.map(|op| (thread, op))
     });
     let words = words_after(blocks);
@@ -141,7 +141,7 @@ fn threads_with_blocks_that_have_ended_cost_a_few_words_each() {
 
 #[test]
 fn threads_after_one_open_block_cost_a_few_words_each() {
-    let open = [(0, Op::Begin(RegionId::NONE)), (0, Op::Write(VarId(0)))];
-    let words = words_after(open.into_iter().chain((1..CROWD).map(|thread| (thread, Op::Write(VarId(0))))));
+    let open = [(0, Op::Begin(RegionId::NONE)), (0, Op::write(VarId(0)))];
+    let words = words_after(open.into_iter().chain((1..CROWD).map(|thread| (thread, Op::write(VarId(0))))));
     assert!(words < 96 * CROWD as usize, "{words} words");
 }

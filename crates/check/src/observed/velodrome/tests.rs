@@ -163,7 +163,7 @@ fn two_phase(random: &mut Random, length: usize, threads: usize, variables: usiz
             held[me].push(x);
         }
         if owner[x] == Some(me) {
-            push(if random.below(2) == 0 { Op::Read(variable) } else { Op::Write(variable) });
+            push(if random.below(2) == 0 { Op::read(variable) } else { Op::write(variable) });
         }
         steps[me] += 1;
     }

@@ -1,6 +1,7 @@
 //! The conflict forest without its edges: accesses that are alike are told apart only when it matters.
 //!
-//! A *class* is all accesses of one location with the same touch, the same lock path and the same *shield*.
+//! A *class* is all accesses of one location with the same touch, all of them atomic or none, the same lock path and the
+//! same *shield*.
 //! Whether two accesses of two classes have an inter-edge, and between which levels of their lock
 //! paths, depends on the classes only; whether they are concurrent depends on their units' periods only. So a pair
 //! of classes is looked at once, and its concurrent members are two ends of a sorted list.
@@ -31,6 +32,7 @@ const NO_CLASS: u32 = u32::MAX;
 struct Class {
     location: LocationId,
     touch: Touch,
+    atomic: bool,
     path: PathId,
     shield: u32,
     lanes: Range<u32>,
@@ -70,7 +72,7 @@ impl Classes {
             if !execution.location(access.location).is_local() {
                 let path = execution.stacks.path(access.stack);
                 let thread = execution.unit(access.unit).thread;
-                sorted.push((access.location.0, rank(access.touch), path.0, shield, thread.0, index));
+                sorted.push((access.location.0, kind(access), path.0, shield, thread.0, index));
             }
         }
         sorted.sort_unstable();
@@ -96,6 +98,7 @@ impl Classes {
                 built.of_access[index as usize] = id;
             }
             let (location, _, path, shield, _, index) = class[0];
+            let Access { touch, atomic, .. } = execution.accesses[index as usize];
             let of_location = &mut built.of_location[location as usize];
             if of_location.end == 0 {
                 of_location.start = id;
@@ -103,7 +106,8 @@ impl Classes {
             of_location.end = id + 1;
             built.classes.push(Class {
                 location: LocationId(location),
-                touch: execution.accesses[index as usize].touch,
+                touch,
+                atomic,
                 path: PathId(path),
                 shield,
                 lanes: first_lane..built.lanes.len() as u32,
@@ -223,7 +227,7 @@ impl Classes {
     }
 
     /// Calls `found` with each two lanes of different threads whose accesses race if they are concurrent:
-    /// they conflict and have no lock in common.
+    /// they conflict, not both are atomic, and they have no lock in common.
     pub(in crate::predictive) fn unguarded(
         &self,
         mut found: impl FnMut(&Lane, &Lane) -> std::ops::ControlFlow<()>,
@@ -235,7 +239,8 @@ impl Classes {
             let classes = self.of_location[location].clone();
             for one in classes.clone() {
                 for other in one..classes.end {
-                    if self.levels(one, other) != Some((LEAF, LEAF)) {
+                    let are_atomic = self.classes[one as usize].atomic && self.classes[other as usize].atomic;
+                    if are_atomic || self.levels(one, other) != Some((LEAF, LEAF)) {
                         continue;
                     }
                     let lanes = as_range(&self.classes[one as usize].lanes);
@@ -316,6 +321,11 @@ fn shields(execution: &Execution) -> Vec<u32> {
         }
     }
     shields
+}
+
+/// Accesses of one location that are of the same kind have the same conflicts, and race with the same others.
+pub(in crate::predictive) fn kind(access: &Access) -> u32 {
+    rank(access.touch) << 1 | u32::from(access.atomic)
 }
 
 /// Touches of the same rank have the same conflicts.

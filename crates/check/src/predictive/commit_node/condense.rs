@@ -3,7 +3,8 @@
 //! *Trimming*: of the accesses of a location that have the same parent node, the first two reads, the first
 //! write and the last write are enough. (Two reads that are communication nodes themselves show all that a third
 //! could; a middle write is neither the first to be seen nor final.) Here updates count by themselves, as they are
-//! both, and so does each kind of commuting ones, as they conflict with different accesses.
+//! both, and so does each kind of commuting ones, as they conflict with different accesses; and atomic accesses,
+//! as they do not race with each other.
 //!
 //! *De-duplication*: of the identical units of a period, the first and the last are enough: the first is reached
 //! last and reaches most, the last is reached first. All of them have the same verdict.
@@ -19,7 +20,7 @@ use crate::predictive::execution::{Access, Touch, Unit, UnitId, UnitKind};
 use crate::predictive::periods::PeriodId;
 use crate::predictive::stacks::SectionId;
 
-use super::classes::rank;
+use super::classes::kind;
 
 /// What is left of an execution.
 #[derive(Debug)]
@@ -71,7 +72,7 @@ pub(in crate::predictive) fn trimmed(execution: &Execution) -> Vec<u32> {
             Touch::Write => (1, true),
             Touch::Update(_) | Touch::Commuting(_) => (2, true),
         };
-        let (count, last) = met.entry((access.stack, access.location, rank(access.touch))).or_default();
+        let (count, last) = met.entry((access.stack, access.location, kind(access))).or_default();
         if *count < firsts {
             *count += 1;
             kept.push(index);
@@ -134,7 +135,7 @@ fn shape(execution: &Execution, unit: &Unit, accesses: &[u32]) -> Vec<u32> {
     let mut shape = vec![u32::from(unit.kind == UnitKind::Single), own.len() as u32];
     for access in own {
         let path = execution.stacks.path(access.stack);
-        shape.extend([access.location.0, rank(access.touch), path.0, place(access.step)]);
+        shape.extend([access.location.0, kind(access), path.0, place(access.step)]);
     }
     for (&section, node) in sections.iter().zip(nodes) {
         let section = execution.stacks.section(section);

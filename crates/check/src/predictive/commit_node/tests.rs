@@ -211,6 +211,18 @@ fn leaves_with_edges_are_races_the_nearest_of_each_two_classes() {
 }
 
 #[test]
+fn two_atomic_accesses_do_not_race_even_if_plain_ones_are_beside_them() {
+    let (events, _) = notation::parse("1:aw(x) 2:ar(x) 2:add(x) 1:w(x) 1:w(y) 1:w(y) 2:ar(y)");
+    let execution = record(&Config::default(), &events);
+    let mut out = Predicted::default();
+    CommitNode.judge(&execution, &mut Effort::default(), &mut out);
+    let mut races: Vec<_> =
+        out.races.iter().map(|race| (race.first.event.at.0, race.second.event.at.0)).collect();
+    races.sort_unstable();
+    assert_eq!(races, [(1, 3), (2, 3), (5, 6)]);
+}
+
+#[test]
 fn work_that_was_cut_short_says_so() {
     let (events, _) = notation::parse("1:b(t) 1:r(x) 1:r(x) 1:e 2:b(u) 2:w(x) 2:w(x) 2:e");
     let execution = record(&Config::default(), &events);

@@ -338,7 +338,7 @@ fn values_are_seen(
     for &event in schedule {
         let Event { thread, op, .. } = recorded[event];
         let found = access(&mut memory, event, op, life_of[event]);
-        let (Op::Read(_) | Op::Update(..)) = op else { continue };
+        let (Op::Read(..) | Op::Update(..)) = op else { continue };
         if found == as_recorded[event] {
             continue;
         }
@@ -360,7 +360,7 @@ fn values_are_seen(
 
 fn variable(op: Op) -> Option<VarId> {
     match op {
-        Op::Read(x) | Op::Write(x) | Op::Update(x, _) | Op::Alloc(x) | Op::Free(x) => Some(x),
+        Op::Read(x, _) | Op::Write(x, _) | Op::Update(x, _) | Op::Alloc(x) | Op::Free(x) => Some(x),
         _ => None,
     }
 }
@@ -369,7 +369,7 @@ fn variable(op: Op) -> Option<VarId> {
 fn access(memory: &mut Memory, event: usize, op: Op, life: Option<Life>) -> Option<Value> {
     let life = life?;
     let found = memory.get(&life).copied();
-    if let Op::Write(_) | Op::Update(..) = op {
+    if let Op::Write(..) | Op::Update(..) = op {
         memory.insert(life, Value::Of(event));
     }
     found
@@ -391,7 +391,7 @@ fn order_is_kept(goal: &Goal, at: &Places) -> Result<(), String> {
     Ok(())
 }
 
-/// The schedule ends with the goal's two events, which are of two threads and conflict.
+/// The schedule ends with the goal's two events, which are of two threads, conflict, and are not both atomic.
 fn ends_with_race(
     recorded: &[Event],
     life_of: &[Option<Life>],
@@ -401,13 +401,14 @@ fn ends_with_race(
     let (&[.., first, second], &[(wanted, other)]) = (schedule, &goal.order[..]) else {
         return Err("a race is two events".to_owned());
     };
-    let writes = |event: usize| matches!(recorded[event].op, Op::Write(_) | Op::Update(..));
-    let accesses = |event: usize| writes(event) || matches!(recorded[event].op, Op::Read(_));
+    let writes = |event: usize| matches!(recorded[event].op, Op::Write(..) | Op::Update(..));
+    let accesses = |event: usize| writes(event) || matches!(recorded[event].op, Op::Read(..));
     let is_race = [first as u64, second as u64] == [wanted.0, other.0]
         && recorded[first].thread != recorded[second].thread
         && accesses(first)
         && accesses(second)
         && (writes(first) || writes(second))
+        && !(recorded[first].op.is_atomic() && recorded[second].op.is_atomic())
         && life_of[first] == life_of[second];
     is_race.then_some(()).ok_or_else(|| "the schedule does not end with the race".to_owned())
 }

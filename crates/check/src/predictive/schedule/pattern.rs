@@ -93,7 +93,7 @@ impl Pattern {
     /// The write that an access has to see; `NEVER` if it need not see any certain one, or has to see the initial value.
     pub(super) fn sees(&self, recorded: &Recorded<'_>, event: u32) -> u32 {
         match recorded.op(event) {
-            Op::Read(_) | Op::Update(..) if !self.is_relaxed(recorded, event) => recorded.seen[index(event)],
+            Op::Read(..) | Op::Update(..) if !self.is_relaxed(recorded, event) => recorded.seen[index(event)],
             _ => NEVER,
         }
     }

@@ -313,10 +313,10 @@ impl<'a> Pass<'a> {
         let mut gate = OPEN;
         let mut gated = self.starts_again(at, me, &mut gate);
         match op {
-            Op::Read(x) => {
+            Op::Read(x, _) => {
                 self.access(at, x);
             }
-            Op::Write(x) | Op::Update(x, _) => self.access(at, x).version = at,
+            Op::Write(x, _) | Op::Update(x, _) => self.access(at, x).version = at,
             Op::Alloc(x) => {
                 self.new_life(at, x);
                 self.access(at, x);

@@ -220,6 +220,15 @@ fn where_waits_split_blocks_only_reads_of_the_same_piece_are_relaxed() {
     }
 }
 
+#[test]
+fn two_atomic_accesses_are_no_race() {
+    let (events, goal) = read("1:b@B 1:aw(x)@e 2:ar(x)@f", "e f");
+    let goal = Goal { shows: Shows::Race, ..goal };
+    let schedule = [EventId(0), EventId(1), EventId(2)];
+    assert!(verify(&Config::default(), &events, &schedule, &goal).is_err());
+    assert_eq!(race("1:b@B 1:aw(x)@e 2:r(x)@f"), Some(vec![0, 1, 2]));
+}
+
 /// Searches a schedule that ends with the accesses at `e` and `f`.
 #[track_caller]
 fn race(trace: &str) -> Option<Vec<u64>> {

@@ -75,7 +75,9 @@ pub(super) fn of_schedule(recorded: &[Event], schedule: &[EventId], goal: &Goal,
 
 fn variable(op: &mut Op) -> Option<&mut VarId> {
     match op {
-        Op::Read(x) | Op::Write(x) | Op::Update(x, _) | Op::Alloc(x) | Op::Free(x) | Op::Escape(x) => Some(x),
+        Op::Read(x, _) | Op::Write(x, _) | Op::Update(x, _) | Op::Alloc(x) | Op::Free(x) | Op::Escape(x) => {
+            Some(x)
+        }
         _ => None,
     }
 }

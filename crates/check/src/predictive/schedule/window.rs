@@ -443,8 +443,8 @@ impl<'a> Builder<'a> {
             self.locks.uses[index(lock)].add(thread, false);
         }
         match self.recorded.op(event) {
-            Op::Read(_) => self.variables.add(self.recorded.location[index(event)], thread, false),
-            Op::Write(_) | Op::Update(..) => {
+            Op::Read(..) => self.variables.add(self.recorded.location[index(event)], thread, false),
+            Op::Write(..) | Op::Update(..) => {
                 self.variables.add(self.recorded.location[index(event)], thread, true);
                 makers.push(event);
             }
@@ -463,7 +463,7 @@ impl<'a> Builder<'a> {
         let retakes = recorded.gate(event).and_then(|gate| gate.retakes);
         let retakes = retakes.map_or(NEVER, |lock| self.locks.get(lock));
         let action = match recorded.op(event) {
-            Op::Read(_) | Op::Write(_) | Op::Update(..) => self.access(event, needing),
+            Op::Read(..) | Op::Write(..) | Op::Update(..) => self.access(event, needing),
             Op::Acquire(lock, mode) => Action::Acquire { lock: self.locks.get(lock), mode },
             Op::Release(lock, mode) => Action::Release { lock: self.locks.get(lock), mode },
             Op::Wait(lock) => Action::Release { lock: self.locks.get(lock), mode: Mode::Exclusive },
@@ -497,9 +497,9 @@ impl<'a> Builder<'a> {
         let makes = self.versions.get(&event).copied().unwrap_or(NEVER);
         let relaxed = self.pattern.is_relaxed(recorded, event);
         let op = recorded.op(event);
-        if matches!(op, Op::Write(_)) || relaxed {
+        if matches!(op, Op::Write(..)) || relaxed {
             // What a relaxed read sees does not matter.
-            let reads = matches!(op, Op::Read(_));
+            let reads = matches!(op, Op::Read(..));
             return if reads { Action::Happen } else { Action::Write { variable, makes } };
         }
         let wants = self.version(variable, recorded.seen[index(event)]);

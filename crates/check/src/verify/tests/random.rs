@@ -20,8 +20,8 @@ struct Reason {
 fn reasons(config: Config, events: &[Event]) -> Vec<Reason> {
     const NOTHING: Op = Op::Rerelease(LockId(9), Mode::Shared);
     let touch_of = |event: &Event| match event.op {
-        Op::Read(_) => Some(Touch::Read),
-        Op::Write(_) => Some(Touch::Write),
+        Op::Read(..) => Some(Touch::Read),
+        Op::Write(..) => Some(Touch::Write),
         Op::Update(..) => Some(Touch::Update),
         _ => None,
     };
@@ -57,7 +57,7 @@ fn reasons(config: Config, events: &[Event]) -> Vec<Reason> {
         let (x, l, u, q) = (VarId(id), LockId(id), ThreadId(id), BarrierId(id));
         let accesses: Vec<Because> =
             touches.iter().flat_map(|&a| touches.map(|b| Because::Access(x, a, b))).collect();
-        let of_x = |op| matches!(op, Op::Read(y) | Op::Write(y) | Op::Update(y, _) | Op::Alloc(y) | Op::Free(y) if x == y);
+        let of_x = |op| matches!(op, Op::Read(y, _) | Op::Write(y, _) | Op::Update(y, _) | Op::Alloc(y) | Op::Free(y) if x == y);
         add(&of_x, &accesses);
         let of_l = |op| matches!(op, Op::Acquire(m, _) | Op::Release(m, _) | Op::Wait(m) if l == m);
         add(&of_l, &[Because::Lock(l)]);

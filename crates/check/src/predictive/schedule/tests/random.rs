@@ -89,7 +89,7 @@ impl<'a> Enumeration<'a> {
         let mut view = None;
         for (at, &e) in before.iter().enumerate().filter(|&(_, &e)| self.life(e) == Some(life)) {
             match self.events[e].op {
-                Op::Write(_) => view = Some(Ok(e)),
+                Op::Write(..) => view = Some(Ok(e)),
                 Op::Update(..) => {
                     view = Some(if self.diverges(&before[..at], e) { Err(Diverged) } else { Ok(e) })
                 }
@@ -101,7 +101,7 @@ impl<'a> Enumeration<'a> {
 
     /// While views are recorded nothing has diverged: they are taken in order.
     fn diverges(&self, before: &[usize], event: usize) -> bool {
-        matches!(self.events[event].op, Op::Read(_) | Op::Update(..))
+        matches!(self.events[event].op, Op::Read(..) | Op::Update(..))
             && !self.may_see_anything(event)
             && self.view(before, event) != self.recorded_views[event]
     }
@@ -290,7 +290,7 @@ fn index(event: EventId) -> usize {
 
 fn variable(op: Op) -> Option<u32> {
     match op {
-        Op::Read(x) | Op::Write(x) | Op::Update(x, _) | Op::Alloc(x) | Op::Free(x) => Some(x.0),
+        Op::Read(x, _) | Op::Write(x, _) | Op::Update(x, _) | Op::Alloc(x) | Op::Free(x) => Some(x.0),
         _ => None,
     }
 }
@@ -302,8 +302,8 @@ fn violation(random: &mut Random, config: &Config, recorded: &Enumeration<'_>) -
         let commute = config.commuting_updates
             && events[a].op == events[b].op
             && matches!(events[a].op, Op::Update(_, kind) if kind.commutes());
-        let writes = |e: usize| matches!(events[e].op, Op::Write(_) | Op::Update(..));
-        let accesses = |e: usize| writes(e) || matches!(events[e].op, Op::Read(_));
+        let writes = |e: usize| matches!(events[e].op, Op::Write(..) | Op::Update(..));
+        let accesses = |e: usize| writes(e) || matches!(events[e].op, Op::Read(..));
         accesses(a)
             && accesses(b)
             && (writes(a) || writes(b))
@@ -356,13 +356,14 @@ fn anything(random: &mut Random, events: &[Event]) -> Goal {
 /// Two conflicting accesses.
 fn race(random: &mut Random, recorded: &Enumeration<'_>) -> Option<Goal> {
     let events = recorded.events;
-    let writes = |e: usize| matches!(events[e].op, Op::Write(_) | Op::Update(..));
-    let accesses = |e: &usize| writes(*e) || matches!(events[*e].op, Op::Read(_));
+    let writes = |e: usize| matches!(events[e].op, Op::Write(..) | Op::Update(..));
+    let accesses = |e: &usize| writes(*e) || matches!(events[*e].op, Op::Read(..));
     let all = || (0..events.len()).filter(accesses);
     let pairs: Vec<(usize, usize)> = all().flat_map(|a| all().map(move |b| (a, b))).collect();
     let conflict = |&(a, b): &(usize, usize)| {
         events[a].thread != events[b].thread
             && (writes(a) || writes(b))
+            && !(events[a].op.is_atomic() && events[b].op.is_atomic())
             && recorded.life(a) == recorded.life(b)
     };
     let pairs: Vec<(usize, usize)> = pairs.into_iter().filter(conflict).collect();
