@@ -120,7 +120,7 @@ fn errors_say_where_what_and_how() {
             assert_eq!(error(format!("{good}{line}{rest}").as_bytes()), format!("trace:3:{expected}"));
         }
     };
-    const ALL: &str = "acq add alloc and barrier begin end escape fork free join max min or r racq rel rmw rrel same w wait xor";
+    const ALL: &str = "acq add alloc and ar aw barrier begin end escape fork free join max min or r racq rel rmw rrel same w wait xor";
     check(
         "T1",
         "3: found 1 field, expected 3: thread|operation|site; write an event as in T1|w(x)|12, or put # in front of a comment",
