@@ -57,6 +57,19 @@ impl Baseline {
         Ok(Baseline { shown, entries })
     }
 
+    /// Whether a file is a baseline.
+    pub(crate) fn is_one(bytes: &[u8]) -> bool {
+        bytes.starts_with(HEAD.as_bytes())
+    }
+
+    /// The entries of a baseline, and what they are in words. An error has the line and the problem.
+    pub(crate) fn listed(text: &str) -> Result<Vec<(String, String)>, (usize, String)> {
+        parse(text)?;
+        let entries = text.lines().filter_map(|line| line.trim_start().split_once(char::is_whitespace));
+        let entries = entries.filter(|(word, _)| !word.starts_with('#'));
+        Ok(entries.map(|(fingerprint, what)| (fingerprint.to_owned(), what.trim().to_owned())).collect())
+    }
+
     /// Why a finding does not count, if it is listed.
     pub(crate) fn lists(&self, fingerprint: u64) -> Option<model::Suppression> {
         let (line, found) = self.entries.get(&fingerprint)?;

@@ -10,7 +10,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Start here", &["demo", "explain"]),
     ("Programs", &["run", "cc", "c++", "cargo", "java"]),
     ("Recorded runs", &["check", "compare", "refine", "experiment"]),
-    ("Findings", &["report", "baseline"]),
+    ("Findings", &["report", "baseline", "diff"]),
     ("Traces", &["stats", "convert", "gen"]),
     ("About atomvet", &["list", "completions", "man", "help"]),
 ];
@@ -133,6 +133,15 @@ pub(crate) const REFINE: &str = "\
 Example:
   atomvet refine run1.atv run2.atv -o spec.toml
   atomvet check --spec spec.toml run3.atv";
+
+/// Behind the options of diff.
+pub(crate) const DIFF: &str = "\
+Examples:
+  atomvet diff yesterday.json today.json
+  atomvet diff atomvet.baseline today.json && echo nothing new
+
+The reports are those of --format json. A finding that is gone was set aside, was not executed, or was executed without the \
+violation; the last column says which. The exit status is 1 if there is a new finding, and 0 otherwise.";
 
 /// Behind the options of convert.
 pub(crate) const CONVERT: &str = "\

@@ -18,6 +18,7 @@ mod configuration;
 mod conventions;
 mod convert;
 mod demo;
+mod diff;
 mod examine;
 mod experiment;
 mod explain;
@@ -109,6 +110,9 @@ enum Command {
     /// Write the findings of today to a file, so that `check --baseline` fails on new ones only
     #[command(after_help = help::MORE, after_long_help = help::BASELINE)]
     Baseline(baseline::Args),
+    /// Compare two reports: findings that are new, gone, or still there
+    #[command(after_help = help::MORE, after_long_help = help::DIFF)]
+    Diff(diff::Args),
     /// Print which blocks were seen violated and which not, as a specification
     #[command(after_help = help::MORE, after_long_help = help::REFINE)]
     Refine(refine::Args),
@@ -180,6 +184,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Experiment(args) => experiment::run(&args, arguments.memory),
         Command::Baseline(args) => baseline::run(&args),
+        Command::Diff(args) => diff::run(&args),
         Command::Refine(args) => refine::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Stats(args) => stats::run(&args),

@@ -5,6 +5,7 @@ mod check;
 mod commands;
 mod common;
 mod conventions;
+mod diff;
 mod docs;
 mod everyday;
 mod experiment;
