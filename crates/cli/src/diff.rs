@@ -16,6 +16,7 @@ use crate::baseline::Baseline;
 use crate::bounded;
 use crate::grid::{Align, grid, grouped, plural};
 use crate::output::Output;
+use crate::say;
 use crate::status::Status;
 use crate::visible::visible;
 
@@ -64,12 +65,33 @@ struct Difference {
 /// Runs it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let output = Output::create(args.output.as_deref(), &[&args.old, &args.new])?;
-    let difference = Difference::between(earlier(&args.old)?, &later(&args.new)?);
+    let (old, report) = (earlier(&args.old)?, later(&args.new)?);
+    let difference = Difference::between(old, &report);
     output.write_all_of(&match args.format {
         Format::Text => difference.text(),
         Format::Json => format!("{}\n", serde_json::to_string_pretty(&difference)?),
     })?;
-    Ok(if difference.new.is_empty() { Status::Clean } else { Status::Violations })
+    match not_judged(&report) {
+        _ if !difference.new.is_empty() => Ok(Status::Violations),
+        None => Ok(Status::Clean),
+        Some(why) => {
+            say::note(format!("{}: {why}, so that \"0 new\" does not mean much", args.new.display()));
+            Ok(Status::NothingObserved)
+        }
+    }
+}
+
+/// Why a report without findings is not clean, if it is not.
+fn not_judged(report: &Report) -> Option<String> {
+    let whole = report.traces.iter().filter_map(|entry| match entry {
+        Entry::Whole(trace) => Some(&trace.coverage),
+        Entry::Failed(_) => None,
+    });
+    let mut reasons = whole.filter(|coverage| coverage.partial || !coverage.observed).map(|coverage| {
+        let reason = coverage.partial_reason.as_ref().or(coverage.reason.as_ref());
+        reason.map_or_else(|| "not everything was judged".to_owned(), |reason| visible(reason).into_owned())
+    });
+    if report.traces.is_empty() { Some("nothing was observed".to_owned()) } else { reasons.next() }
 }
 
 /// The findings of a report or baseline, by fingerprint.

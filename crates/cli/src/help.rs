@@ -141,7 +141,8 @@ Examples:
   atomvet diff atomvet.baseline today.json && echo nothing new
 
 The reports are those of --format json. A finding that is gone was set aside, was not executed, or was executed without the \
-violation; the last column says which. The exit status is 1 if there is a new finding, and 0 otherwise.";
+violation; the last column says which. The exit status is 1 if there is a new finding, 3 if there is none but the later run \
+observed nothing or a part only, and 0 otherwise.";
 
 /// Behind the options of convert.
 pub(crate) const CONVERT: &str = "\

@@ -44,6 +44,15 @@ fn a_difference_is_data_too() {
 }
 
 #[test]
+fn a_report_in_which_nothing_was_observed_is_not_clean() {
+    let files = files();
+    let alone = files.add("alone.std", trace("T1|begin(a)|1 T1|r(x)|2 T1|end|3").as_bytes());
+    atomvet(&["check", "--format", "json", "-o", &files.at("alone.json"), &alone]).ends_with(3);
+    let run = atomvet(&["diff", &files.at("old.json"), &files.at("alone.json")]).ends_with(3);
+    run.prints("0 new, 1 gone").complains("one thread only");
+}
+
+#[test]
 fn what_is_no_report_is_an_error() {
     let files = files();
     let (trace, report) = (files.at("old.std"), files.at("old.json"));
