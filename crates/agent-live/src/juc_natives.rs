@@ -69,8 +69,3 @@ extern "system" fn access(_: Env, _: Object, what: i32, address: i64, _size: i32
     let access = Access { address: address as u64, bytes: natives::VARIABLE, site: site as u64, operation };
     engine.atomic(thread, &access, || operation, || ());
 }
-
-#[unsafe(export_name = "Java_java_lang_AtomvetCalls_describeKey")]
-extern "system" fn describe_key(_: Env, _: Object, _map: Object, _key: Object) -> i32 {
-    0
-}

@@ -24,7 +24,6 @@ mod effects;
 mod facts;
 mod hook_classes;
 mod host;
-#[expect(dead_code, reason = "shared with the agent until that goes")]
 #[path = "../../agent/src/jni.rs"]
 mod jni;
 #[path = "../../agent/src/juc.rs"]
@@ -35,6 +34,7 @@ mod load;
 #[path = "../../agent/src/names.rs"]
 mod names;
 mod natives;
+mod objects;
 #[path = "../../agent/src/options.rs"]
 mod options;
 #[path = "../../agent/src/plan.rs"]

@@ -2,19 +2,22 @@
 //! register them instead makes it say so on standard output.
 
 use core::mem::offset_of;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 
 use atomvet_live::access::{Access, Operation};
 use atomvet_live::blocks::{Call, DEEPEST};
 use atomvet_live::engine::Engine;
+use atomvet_live::entered;
 use atomvet_live::epoch::{Bytes, INDEXES};
 use atomvet_live::rule::{fast_mask_of_read, fast_mask_of_write};
-use atomvet_live::table::Table;
 use atomvet_live::thread::{Hot, Thread};
 
 use crate::jni::{self, Env, Object};
+use crate::process::Found;
 use crate::ring::Block;
-use crate::{names, plan, process, stripes, sys, thread, vm};
+use crate::{names, objects, plan, process, stripes, sys, thread, vm};
 
 /// How many sites there can be: what the hook class has room for.
 pub(crate) const MOST_SITES: usize = 1 << 26;
@@ -30,7 +33,7 @@ static NEXT_BASE: AtomicU64 = AtomicU64::new(1 << 16);
 pub(crate) fn reserve() -> bool {
     let words = sys::reserve(MOST_SITES * size_of::<i64>());
     SITE_WORDS.store(words.cast(), Ordering::Release);
-    !words.is_null()
+    !words.is_null() && objects::reserve()
 }
 
 /// Sets the word of a site before anybody reaches it. False if there are too many.
@@ -57,14 +60,19 @@ extern "system" fn constant(_: Env, _: Object, which: i32) -> i64 {
         6 => (offset_of!(Thread, hot) + offset_of!(Hot, reads)) as i64,
         7 => (offset_of!(Thread, hot) + offset_of!(Hot, writes)) as i64,
         8 => &raw const NEXT_BASE as i64,
+        9 => objects::classes(),
+        10 => entered::HASH as i64,
+        11 => i64::from(u64::BITS - entered::RECENT_BITS),
+        12 => FUNCTION as i64,
         _ => 0,
     }
 }
 
 /// Makes the running thread known; 0 if it cannot be followed.
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_attach")]
-extern "system" fn attach(_: Env, _: Object, key: i64) -> i64 {
-    thread::attach(key).map_or(0, |thread| &raw const *thread as i64)
+extern "system" fn attach(env: Env, _: Object, key: i64, name: Object) -> i64 {
+    let name = if name.is_null() { String::new() } else { names::text(&jni::string(env, name)) };
+    thread::attach(key, name).map_or(0, |thread| &raw const *thread as i64)
 }
 
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_isSilent")]
@@ -85,16 +93,35 @@ extern "system" fn blocks_of(_: Env, _: Object, checked: i64) -> i64 {
     place.load(Ordering::Acquire) as i64
 }
 
-#[unsafe(export_name = "Java_java_lang_AtomvetHooks_countVirtual")]
-extern "system" fn count_virtual(_: Env, _: Object) {
-    static TOLD: AtomicU32 = AtomicU32::new(0);
-    if TOLD.swap(1, Ordering::Relaxed) == 0 {
-        names::write("u virtual threads\n");
+/// Where a thread counts the blocks that it enters.
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_countsOf")]
+extern "system" fn counts_of(_: Env, _: Object, checked: i64) -> i64 {
+    of(checked).map_or(0, |(engine, thread)| engine.findings.0.recent(thread) as i64)
+}
+
+/// A thread enters a block that it does not count by itself, below so many open ones.
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_count")]
+extern "system" fn count(_: Env, _: Object, checked: i64, site: i32, depth: i32) {
+    if let Some((engine, thread)) = of(checked) {
+        engine.findings.0.count_anew(thread, depth as usize, FUNCTION | site as u64, 0);
+    }
+}
+
+/// Something ran that is not checked. It is said once.
+#[unsafe(export_name = "Java_java_lang_AtomvetHooks_unwatched")]
+extern "system" fn unwatched(env: Env, _: Object, what: Object) {
+    static SAID: Mutex<BTreeSet<Vec<u8>>> = Mutex::new(BTreeSet::new());
+    if what.is_null() {
+        return;
+    }
+    let what = jni::string(env, what);
+    if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(what.clone()) {
+        names::write(&format!("u {}\n", names::text(&what)));
     }
 }
 
 /// The checker, and the thread that the hook class gives; none if it is 0.
-fn of(checked: i64) -> Option<(&'static Engine<Table>, &'static Thread)> {
+fn of(checked: i64) -> Option<(&'static Engine<Found>, &'static Thread)> {
     // SAFETY: what `attach` returned, which lives for ever, or null.
     Some((process::engine()?, unsafe { (checked as *const Thread).as_ref()? }))
 }
@@ -138,8 +165,11 @@ extern "system" fn access(
 const INITIALISER: u32 = 1 << 31;
 const NO_BLOCK: u64 = 0;
 
+/// Above the site of a block.
+const FUNCTION: u64 = (Block::Function as u64) << 48;
+
 /// Of the open blocks, whose sites are at `memory`, the checker knows `from`; now there are `to`.
-fn tell_blocks(engine: &Engine<Table>, thread: &Thread, memory: i64, from: i32, to: i32) {
+fn tell_blocks(engine: &Engine<Found>, thread: &Thread, memory: i64, from: i32, to: i32) {
     while thread.blocks().depth() > from as usize {
         let left = thread.blocks().innermost().map(|call| call.function);
         engine.end(thread);
@@ -150,7 +180,7 @@ fn tell_blocks(engine: &Engine<Table>, thread: &Thread, memory: i64, from: i32, 
     for depth in from..to {
         // SAFETY: the hook class has written so many.
         let site = unsafe { *(memory as *const u32).add(depth as usize) };
-        let mut function = (Block::Function as u64) << 48 | u64::from(site);
+        let mut function = FUNCTION | u64::from(site);
         if site & INITIALISER != 0 {
             engine.split(thread);
             function = NO_BLOCK;
@@ -202,6 +232,7 @@ pub(crate) fn thread_ends() {
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_newLife")]
 extern "system" fn new_life(_: Env, _: Object, base: i64, bytes: i64) {
     if let Some(engine) = process::engine() {
+        objects::forget(base as u64, bytes as u64);
         engine.new_life(base as u64, bytes as u64);
     }
 }

@@ -8,19 +8,42 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
-use atomvet_live::engine::{Config, Engine};
+use atomvet_live::engine::{Config, Engine, Findings, Violation};
 use atomvet_live::memory::{Place, Words};
 use atomvet_live::table::{Counter, MAGIC, Table, WORDS};
+use atomvet_live::thread::Thread;
 
-use crate::{ring, sys};
+use crate::{objects, ring, sys};
 
-static ENGINE: Place<Engine<Table>> = Place::new();
+/// The file of findings, whose numbers get their names as they are found.
+pub(crate) struct Found(pub(crate) Table);
+
+impl Findings for Found {
+    fn violated(&self, engine: &Engine<Self>, thread: &Thread, violation: &Violation) {
+        if let Some(entry) = self.0.add_finding(engine, thread, violation) {
+            objects::name(&self.0.finding(entry));
+        }
+    }
+
+    fn off_trial(&self, function: u64) {
+        self.0.off_trial(function);
+    }
+
+    /// The hook class counts: the checker is not told of blocks that only repeat accesses.
+    fn entered(&self, _thread: &Thread) {}
+
+    fn split(&self) {
+        self.0.split();
+    }
+}
+
+static ENGINE: Place<Engine<Found>> = Place::new();
 /// The run directory and the name of this process's files, without their endings.
 static NAME: OnceLock<PathBuf> = OnceLock::new();
 
 /// The checker, once there is one.
 #[inline(always)]
-pub(crate) fn engine() -> Option<&'static Engine<Table>> {
+pub(crate) fn engine() -> Option<&'static Engine<Found>> {
     ENGINE.get()
 }
 
@@ -33,7 +56,7 @@ pub(crate) fn open() -> bool {
     let table = Table(words);
     table.counter(Counter::Process).store(u64::from(std::process::id()), Ordering::Relaxed);
     table.counter(Counter::Magic).store(MAGIC, Ordering::Release);
-    let Some(engine) = Engine::new(&Config::PROGRAM, table) else {
+    let Some(engine) = Engine::new(&Config::PROGRAM, Found(table)) else {
         sys::complain(
             "cannot reserve address space for shadow memory; lift `ulimit -v`; the program is not checked",
         );

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use atomvet_live::blocks::Root;
 use atomvet_live::epoch::Epoch;
 use atomvet_live::table::Counter;
 use atomvet_live::thread::Thread;
@@ -16,17 +17,20 @@ thread_local! {
     static KEY: Cell<i64> = const { Cell::new(0) };
 }
 
-/// By the JVM's number: threads that are about to begin, and the last epochs of those that have ended and were not joined.
+/// By the JVM's number: threads that are about to begin, and the last epochs of those that have ended. By the checker's: their
+/// names.
+#[derive(Default)]
 struct Others {
     unborn: HashMap<i64, &'static Thread>,
     ended: HashMap<i64, Epoch>,
+    names: HashMap<usize, String>,
 }
 
 static OTHERS: Mutex<Option<Others>> = Mutex::new(None);
 
 fn with_others<R>(act: impl FnOnce(&mut Others) -> R) -> R {
     let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
-    act(others.get_or_insert_with(|| Others { unborn: HashMap::new(), ended: HashMap::new() }))
+    act(others.get_or_insert_default())
 }
 
 /// The running thread, if it is followed.
@@ -36,15 +40,25 @@ pub(crate) fn current() -> Option<&'static Thread> {
 }
 
 /// Follows the running thread from now on: as the child that its creator announced, or as one of which nothing is known.
-pub(crate) fn attach(key: i64) -> Option<&'static Thread> {
+pub(crate) fn attach(key: i64, name: String) -> Option<&'static Thread> {
     let engine = process::engine()?;
     let announced = with_others(|others| others.unborn.remove(&key));
     let thread = announced.or_else(|| engine.start(None));
     let counter = if thread.is_some() { Counter::Threads } else { Counter::LostThreads };
-    engine.findings.counter(counter).fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    engine.findings.0.counter(counter).fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    if let Some(thread) = thread {
+        // Of the callers of a block it only matters whether there are any: see `roles.rs`.
+        thread.blocks().start_over(Root::Main);
+        with_others(|others| others.names.insert(thread.index(), name));
+    }
     CURRENT.set(thread);
     KEY.set(key);
     thread
+}
+
+/// The name of a thread, by its index.
+pub(crate) fn name(index: usize) -> Option<String> {
+    with_others(|others| others.names.get(&index).cloned())
 }
 
 /// A thread is about to start another.

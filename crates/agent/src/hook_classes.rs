@@ -26,7 +26,7 @@ pub(crate) static HOOK_CLASSES: &[(&CStr, &[u8])] = &[
     (c"java/lang/AtomvetSettled", include_bytes!("hooks/AtomvetSettled.class")),
     (c"java/lang/AtomvetCalls", include_bytes!("hooks/AtomvetCalls.class")),
     (c"java/lang/AtomvetCalls$Call", include_bytes!("hooks/AtomvetCalls$Call.class")),
-    (c"java/lang/AtomvetCalls$Keys", include_bytes!("hooks/AtomvetCalls$Keys.class")),
+    (c"java/lang/AtomvetKeys", include_bytes!("hooks/AtomvetKeys.class")),
     (c"java/lang/AtomvetCalls$Fields", include_bytes!("hooks/AtomvetCalls$Fields.class")),
     (c"java/lang/AtomvetFields", include_bytes!("hooks/AtomvetFields.class")),
 ];

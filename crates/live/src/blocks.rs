@@ -120,8 +120,9 @@ impl Blocks {
         self.depth.store(depth as u64 + 1, Relaxed);
     }
 
+    /// By what the calls of a function are counted that is entered below so many open blocks.
     #[inline(always)]
-    fn path_of(&self, function: u64, depth: usize) -> u64 {
+    pub fn path_of(&self, function: u64, depth: usize) -> u64 {
         if depth as u64 >= NEAR_BOTTOM[self.root.load(Relaxed) as usize] {
             return function;
         }

@@ -3,6 +3,7 @@
 //! A thread counts the functions of late in words of its own, each at the place that its path hashes to; another function that
 //! wants the place has the count added up. So a call costs a load, a compare and a store, and a crash loses nothing.
 
+use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::blocks::{Blocks, Call};
@@ -15,9 +16,17 @@ pub(crate) const ENTRY: usize = 8;
 pub(crate) const WORDS: usize = ENTRIES * ENTRY;
 
 /// Functions of late that a thread counts by itself: a path and a number each.
-const RECENT_BITS: u32 = 8;
+pub const RECENT_BITS: u32 = 8;
+/// What a path is multiplied with: the upper bits of the product, [`RECENT_BITS`], say which pair is its own.
+pub const HASH: u64 = 0x9e37_79b9_7f4a_7c15;
 pub(crate) const THREAD_WORDS: usize = 2 << RECENT_BITS;
 pub(crate) const COUNT_WORDS: usize = INDEXES * THREAD_WORDS;
+
+/// The first word of a path's pair.
+#[inline(always)]
+fn place_of(path: u64) -> usize {
+    (path.wrapping_mul(HASH) >> (64 - RECENT_BITS)) as usize * 2
+}
 
 const PATH: usize = 1;
 const FUNCTION: usize = 2;
@@ -52,27 +61,38 @@ impl Table {
     pub(crate) fn count_entry(&self, thread: &Thread) {
         let Some(frame) = thread.blocks().innermost_frame() else { return };
         let path = thread.blocks().path(frame);
-        let place = (path.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - RECENT_BITS)) as usize * 2;
+        let place = place_of(path);
         let counts = self.counts(thread.index());
         if counts[place].load(Relaxed) == path {
             counts[place + 1].store(counts[place + 1].load(Relaxed) + 1, Relaxed);
         } else {
-            self.take_place(thread, frame, place);
+            let Call { function, site, .. } = thread.blocks().call(frame);
+            self.count_anew(thread, frame, function, site);
         }
     }
 
+    /// Where a thread counts by itself, for hooks that do so: pairs of a path and a number, each at [`place_of`] its path.
+    pub fn recent(&self, thread: &Thread) -> *const AtomicU64 {
+        self.counts(thread.index()).as_ptr()
+    }
+
+    /// Counts a function that the thread enters below so many open blocks, and gives it the place that its path hashes to.
     #[cold]
     #[inline(never)]
-    fn take_place(&self, thread: &Thread, frame: usize, place: usize) {
+    pub fn count_anew(&self, thread: &Thread, frame: usize, function: u64, site: u64) {
+        let blocks = thread.blocks();
+        let new = blocks.path_of(function, frame);
+        let place = place_of(new);
         let [path, count] = [0, 1].map(|word| &self.counts(thread.index())[place + word]);
         let before = path.load(Relaxed);
+        if before == new {
+            count.store(count.load(Relaxed) + 1, Relaxed);
+            return;
+        }
         if before != 0 {
             // It is there already: nothing is filled in.
             self.add_entered(before, count.load(Relaxed), |_| {});
         }
-        let blocks = thread.blocks();
-        let Call { function, site, .. } = blocks.call(frame);
-        let new = blocks.path(frame);
         count.store(1, Relaxed);
         path.store(new, Relaxed);
         let caller = if Blocks::is_whole(new) { blocks.caller_path(frame) } else { 0 };

@@ -4,6 +4,7 @@
 //! exactly, and keeps the open blocks and the steps of a witness. Findings come in storms (2.4 million dependences in one test
 //! program): a witness is walked for the first instances only, until one is whole; after that they are counted.
 
+use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::access::{Access, Operation};
@@ -62,32 +63,40 @@ pub struct Finding {
 }
 
 impl Table {
-    pub(crate) fn add_finding<F: Findings>(
+    /// Counts a violated instance. If its steps were written down, where they are: see [`Table::finding`].
+    pub fn add_finding<F: Findings>(
         &self,
         engine: &Engine<F>,
         thread: &Thread,
         violation: &Violation,
-    ) {
+    ) -> Option<usize> {
         let (path, site) = (thread.blocks().path(violation.frame), violation.access.site);
         let word = |entry: usize, word: usize| &self.0[entry + word];
         let is_meant =
             |entry| word(entry, PATH).load(Relaxed) == path && word(entry, CLOSES_AT).load(Relaxed) == site;
+        let is_explained = Cell::new(false);
         let fill = |entry| {
             word(entry, PATH).store(path, Relaxed);
             word(entry, CLOSES_AT).store(site, Relaxed);
             word(entry, NUMBER).store(self.counter(Counter::Findings).fetch_add(1, Relaxed), Relaxed);
             self.explain(entry, engine, thread, violation);
+            is_explained.set(true);
         };
         let Some(entry) = self.entry(FOUND, path.rotate_left(17) ^ site, is_meant, fill) else {
-            return self.add(Counter::LostFindings, 1);
+            self.add(Counter::LostFindings, 1);
+            return None;
         };
         let before = word(entry, COUNT).fetch_add(1, Relaxed);
         if violation.innermost && word(entry, IS_INNERMOST).load(Relaxed) == 0 {
             word(entry, IS_INNERMOST).store(1, Relaxed);
         }
         if (1..TRIES).contains(&before) && word(entry, IS_WHOLE).load(Relaxed) == 0 {
-            self.rewrite(entry, || self.explain(entry, engine, thread, violation));
+            self.rewrite(entry, || {
+                self.explain(entry, engine, thread, violation);
+                is_explained.set(true);
+            });
         }
+        is_explained.get().then_some(entry)
     }
 
     fn explain<F: Findings>(&self, entry: usize, engine: &Engine<F>, thread: &Thread, violation: &Violation) {
@@ -121,7 +130,8 @@ impl Table {
         findings
     }
 
-    fn finding(&self, entry: usize) -> Finding {
+    /// A finding, by where it is written down.
+    pub fn finding(&self, entry: usize) -> Finding {
         let word = |word: usize| self.0[entry + word].load(Relaxed);
         let access = |at: usize| Access {
             operation: Operation::from_word(word(at) & 0xff),

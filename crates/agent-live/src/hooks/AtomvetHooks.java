@@ -52,6 +52,8 @@ public final class AtomvetHooks {
         long held;
         /** Sites of open blocks, how many are open, and how many of them the checker knows. */
         final long blocks;
+        /** How often it entered which blocks of late. */
+        final long counts;
         int depth;
         int low;
         /** How many class initialisers it is in. */
@@ -67,7 +69,7 @@ public final class AtomvetHooks {
         int calling;
         AtomvetCalls.Call call;
         /** Where the next objects go that this thread is the first to use. */
-        final AtomvetRooms rooms = new AtomvetRooms();
+        final AtomvetRooms rooms = new AtomvetRooms(this);
         /** Classes and objects that this thread has used lately, by identity hash code. */
         final AtomvetObjects.About[] abouts = new AtomvetObjects.About[AtomvetObjects.ABOUTS];
         final AtomvetUnnumbered.Entry[] lately = new AtomvetUnnumbered.Entry[AtomvetUnnumbered.LATELY];
@@ -78,6 +80,7 @@ public final class AtomvetHooks {
             this.reads = U.getLong(checked + READS);
             this.writes = U.getLong(checked + WRITES);
             this.blocks = blocksOf(checked);
+            this.counts = countsOf(checked);
         }
     }
 
@@ -114,10 +117,10 @@ public final class AtomvetHooks {
         }
         if (thread.getClass().getSuperclass() != Thread.class
                 && thread.getClass().getName().equals("java.lang.VirtualThread")) {
-            countVirtual();
+            unwatched("virtual threads");
             return null;
         }
-        long checked = attach(keyOf(thread));
+        long checked = attach(keyOf(thread), thread.getName());
         if (checked == 0) {
             return null;
         }
@@ -146,6 +149,7 @@ public final class AtomvetHooks {
             for (T t = THREADS[index]; t != null; before = t, t = t.next) {
                 if (t.thread == thread) {
                     finish(t);
+                    t.rooms.end();
                     if (before == null) {
                         THREADS[index] = t.next;
                     } else {
@@ -544,7 +548,24 @@ public final class AtomvetHooks {
         }
     }
 
+    // Each thread counts in pairs of a block and a number, which the command reads: see entered.rs of crates/live.
+    private static final long HASH = constant(10);
+    private static final int HASH_SHIFT = (int) constant(11);
+    private static final long FUNCTION = constant(12);
+
     private static void enter(T t, int site) {
+        long block = FUNCTION | site;
+        long pair = t.counts + (block * HASH >>> HASH_SHIFT << 4);
+        int depth = t.depth;
+        if (depth == 0 || U.getLong(pair) != block) {
+            count(t.checked, site, depth);
+        } else {
+            U.putLong(pair + 8, U.getLong(pair + 8) + 1);
+        }
+        push(t, site);
+    }
+
+    private static void push(T t, int site) {
         int depth = t.depth;
         if (depth < DEPTH) {
             U.putInt(t.blocks + ((long) depth << 2), site);
@@ -764,7 +785,7 @@ public final class AtomvetHooks {
             }
         } else if (kind == INITIALISE && way == ENTERS) {
             t.initialisers++;
-            enter(t, site | INITIALISER);
+            push(t, site | INITIALISER);
         } else if (kind == INITIALISE) {
             t.initialisers--;
             exitTo(t, find(t, Math.min(t.depth, DEPTH) - 1, site | INITIALISER));
@@ -808,6 +829,10 @@ public final class AtomvetHooks {
         isNotStarted(-1);
         join(0, -1, 0);
         newLife(0, 0);
+        count(0, 0, 0);
+        named(0, 0, "", false);
+        unwatched(null);
+        describeKey(Object.class, null);
         fieldOf(0);
         loaderOf(0);
         AtomvetObjects.About.ALL.get(Object[].class);
@@ -816,10 +841,12 @@ public final class AtomvetHooks {
     // The agent.
 
     static native long constant(int which);
-    private static native long attach(long thread);
+    private static native long attach(long thread, String name);
     private static native boolean isSilent();
     private static native long blocksOf(long checked);
-    private static native void countVirtual();
+    private static native long countsOf(long checked);
+    private static native void count(long checked, int site, int depth);
+    static native void unwatched(String what);
     private static native long access(long checked, long address, int site, int what, long blocks, int from, int to);
     private static native void tell(long checked, long blocks, int from, int to);
     private static native void split(long checked);
@@ -827,6 +854,9 @@ public final class AtomvetHooks {
     private static native void isNotStarted(long thread);
     private static native void join(long checked, long thread, int site);
     static native void newLife(long base, long bytes);
+    static native int describe(Class<?> type, int parent);
+    static native void named(int type, int displacement, String field, boolean isStatic);
+    static native int describeKey(Class<?> map, String key);
     static native String[] fields(Class<?> type);
     static native String[] fieldOf(int site);
     static native Object loaderOf(int site);

@@ -21,7 +21,12 @@ final class AtomvetObjects {
     private static final int FINAL = 0x10;
     private static final int IS_VOLATILE = 0x40;
 
+    /** What the agent adds to objects: the base, and what holds on to it (AtomvetRooms). See ADDED_FIELDS of hook_classes.rs. */
     static final String BASE_FIELD = "$atomvet";
+    private static final String ROOM_FIELD = "$atomvetRoom";
+
+    /** In the number of a class: its static fields, and not one of its objects. See objects.rs. */
+    private static final int STATICS = 1 << 31;
 
     /** How many classes a thread finds without a look at a table. */
     static final int ABOUTS = 256;
@@ -32,8 +37,11 @@ final class AtomvetObjects {
     static final class About {
         final Class<?> type;
         final About parent;
-        /** Where its objects have their base, or 0. */
+        /** What the command knows it by. */
+        final int number;
+        /** Where its objects have their base and what holds on to it, or 0. */
         final long where;
+        final long whereRoom;
         /** Its own fields: name, descriptor and modifiers of each. */
         final String[] fields;
         /** Where each of them is, seen from the base of an object; 0 if it is static or final. */
@@ -44,6 +52,7 @@ final class AtomvetObjects {
         private final boolean stays;
         /** Where its static fields are, if any is used. */
         private long statics;
+        private Object staticsRoom;
 
         static final ClassValue<About> ALL = new ClassValue<About>() {
             @Override
@@ -79,21 +88,29 @@ final class AtomvetObjects {
             this.type = type;
             Class<?> above = type.isArray() ? null : type.getSuperclass();
             parent = above == null ? null : ALL.get(above);
+            number = AtomvetHooks.describe(type, parent == null ? 0 : parent.number);
             fields = type.isArray() ? new String[0] : AtomvetHooks.fields(type);
             displacements = new int[fields.length / 3];
             long base = parent == null ? 0 : parent.where;
+            long room = parent == null ? 0 : parent.whereRoom;
             int next = parent == null ? 4 : parent.end;
             for (int i = 0; i < fields.length; i += 3) {
                 int modifiers = Integer.parseInt(fields[i + 2]);
                 if (fields[i].equals(BASE_FIELD)) {
                     long offset = AtomvetHooks.offset(type, fields[i]);
                     base = base == 0 && offset < 1 << 16 ? offset : base;
+                } else if (fields[i].equals(ROOM_FIELD)) {
+                    room = room == 0 ? AtomvetHooks.offset(type, fields[i]) : room;
                 } else if ((modifiers & (STATIC | FINAL)) == 0) {
                     displacements[i / 3] = next;
+                    AtomvetHooks.named(number, next, fields[i], false);
                     next += 4;
+                } else if ((modifiers & FINAL) == 0) {
+                    AtomvetHooks.named(number, 4 * (i / 3), fields[i], true);
                 }
             }
-            where = base;
+            where = room == 0 ? 0 : base;
+            whereRoom = room;
             end = next;
             ClassLoader loader = type.getClassLoader();
             stays = (loader == null || loader instanceof BuiltinClassLoader) && !type.isHidden();
@@ -107,7 +124,8 @@ final class AtomvetObjects {
         /** Where its own static field of this number is. */
         synchronized long staticField(AtomvetHooks.T t, int field) {
             if (statics == 0) {
-                statics = t.rooms.take(4L * displacements.length);
+                statics = t.rooms.take(4L * displacements.length, number | STATICS);
+                staticsRoom = t.rooms.room();
             }
             return statics + 4L * field;
         }
@@ -132,8 +150,13 @@ final class AtomvetObjects {
 
     @DontInline
     private static long newBase(AtomvetHooks.T t, Object o, long where) {
-        long base = t.rooms.take(About.of(t, o).end);
-        return U.compareAndSetLong(o, where, 0, base) ? base : U.getLongVolatile(o, where);
+        About about = About.of(t, o);
+        long base = t.rooms.take(about.end, about.number);
+        if (!U.compareAndSetLong(o, where, 0, base)) {
+            return U.getLongVolatile(o, where);
+        }
+        U.putReference(o, about.whereRoom, t.rooms.room());
+        return base;
     }
 
     static void cloned(AtomvetHooks.T t, Object copy) {
@@ -237,11 +260,6 @@ final class AtomvetObjects {
 
     static int sizeOfElement(Object array) {
         return 4;
-    }
-
-    /** A variable that is no object's. */
-    static long newVariable(int type) {
-        return AtomvetHooks.t().rooms.take(4);
     }
 
     /** The displacement of the field at an offset in a class's objects and, above, its bytes; 0 if it is final or there is none. */

@@ -1,6 +1,5 @@
 package java.lang;
 
-import java.lang.ref.WeakReference;
 import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
 
@@ -12,15 +11,15 @@ final class AtomvetUnnumbered {
     static final int LATELY = 1024;
 
     /** An object and its base. */
-    static final class Entry extends WeakReference<Object> {
+    static final class Entry extends AtomvetRooms.Place {
         final int hash;
-        final long base;
-        Entry next;
+        private Entry chain;
+        /** Of a map: the variables of its entries. */
+        AtomvetKeys keys;
 
-        Entry(Object o, int hash, long base) {
-            super(o);
+        Entry(AtomvetHooks.T t, Object o, int hash, long bytes, int type) {
+            super(o, t.rooms, AtomvetRooms.shift(bytes), type);
             this.hash = hash;
-            this.base = base;
         }
     }
 
@@ -30,13 +29,17 @@ final class AtomvetUnnumbered {
     private AtomvetUnnumbered() {}
 
     static long base(AtomvetHooks.T t, Object o) {
+        return entry(t, o).base;
+    }
+
+    static Entry entry(AtomvetHooks.T t, Object o) {
         int hash = System.identityHashCode(o);
         Entry known = t.lately[hash & LATELY - 1];
-        return known != null && known.hash == hash && known.refersTo(o) ? known.base : find(t, o, hash);
+        return known != null && known.hash == hash && known.refersTo(o) ? known : find(t, o, hash);
     }
 
     @DontInline
-    private static long find(AtomvetHooks.T t, Object o, int hash) {
+    private static Entry find(AtomvetHooks.T t, Object o, int hash) {
         Entry known = entry(o, hash);
         if (known == null) {
             // This may take a while.
@@ -44,7 +47,7 @@ final class AtomvetUnnumbered {
             known = add(t, o, hash);
         }
         t.lately[hash & LATELY - 1] = known;
-        return known.base;
+        return known;
     }
 
     static boolean hasBase(Object o) {
@@ -54,7 +57,7 @@ final class AtomvetUnnumbered {
     /** The entry of an object. It may be overlooked while the table changes, but not by who holds the lock. */
     private static Entry entry(Object o, int hash) {
         Entry[] all = table;
-        for (Entry one = all[hash & all.length - 1]; one != null; one = one.next) {
+        for (Entry one = all[hash & all.length - 1]; one != null; one = one.chain) {
             if (one.hash == hash && one.refersTo(o)) {
                 return one;
             }
@@ -64,47 +67,54 @@ final class AtomvetUnnumbered {
 
     private static Entry add(AtomvetHooks.T t, Object o, int hash) {
         AtomvetObjects.About about = AtomvetObjects.About.of(t, o);
-        synchronized (AtomvetUnnumbered.class) {
+        synchronized (AtomvetRooms.LOCK) {
             Entry known = entry(o, hash);
             if (known != null) {
                 return known;
             }
             if (count >= table.length) {
-                sweep();
+                grow();
             }
-            Entry one = new Entry(o, hash, t.rooms.take(about.room(o)));
+            Entry one = new Entry(t, o, hash, about.room(o), about.number);
             insert(table, one);
             count++;
             return one;
         }
     }
 
-    private static void insert(Entry[] all, Entry one) {
-        int at = one.hash & all.length - 1;
-        one.next = all[at];
-        U.storeFence();
-        all[at] = one;
+    /** The object of an entry is gone. */
+    static void remove(Entry gone) {
+        synchronized (AtomvetRooms.LOCK) {
+            Entry[] all = table;
+            int at = gone.hash & all.length - 1;
+            if (all[at] == gone) {
+                all[at] = gone.chain;
+            } else {
+                Entry before = all[at];
+                while (before.chain != gone) {
+                    before = before.chain;
+                }
+                before.chain = gone.chain;
+            }
+            count--;
+        }
     }
 
-    /** Forgets objects that are gone, and makes room if that is not enough. */
-    private static void sweep() {
-        Entry[] old = table;
-        int alive = 0;
-        for (Entry head : old) {
-            for (Entry one = head; one != null; one = one.next) {
-                alive += one.refersTo(null) ? 0 : 1;
-            }
-        }
-        Entry[] all = new Entry[alive > old.length / 2 ? old.length * 2 : old.length];
-        for (Entry head : old) {
+    private static void grow() {
+        Entry[] all = new Entry[2 * table.length];
+        for (Entry head : table) {
             for (Entry one = head, next; one != null; one = next) {
-                next = one.next;
-                if (!one.refersTo(null)) {
-                    insert(all, one);
-                }
+                next = one.chain;
+                insert(all, one);
             }
         }
-        count = alive;
         table = all;
+    }
+
+    private static void insert(Entry[] all, Entry one) {
+        int at = one.hash & all.length - 1;
+        one.chain = all[at];
+        U.storeFence();
+        all[at] = one;
     }
 }

@@ -781,7 +781,7 @@ public final class AtomvetCalls {
         // That of values leaves the keys as they are.
         boolean changes = call.action == UPDATE_KEYS && call.argument == null;
         for (Object key : ((java.util.Map<?, ?>) map).keySet()) {
-            long address = key == null ? 0 : Keys.of(call.owner, call.address, key);
+            long address = key == null ? 0 : AtomvetKeys.of(call.owner, call.address, key);
             if (address != 0) {
                 access(what, address, call.size, call.place);
             }
@@ -810,7 +810,7 @@ public final class AtomvetCalls {
     private static void found(AtomvetHooks.T t, Call call, Object result) {
         boolean polls = call.action == POLL_KEY && result != null;
         Object key = result instanceof java.util.Map.Entry ? ((java.util.Map.Entry<?, ?>) result).getKey() : result;
-        long address = key == null || call.address == 0 ? 0 : Keys.of(call.owner, call.address, key);
+        long address = key == null || call.address == 0 ? 0 : AtomvetKeys.of(call.owner, call.address, key);
         AtomvetHooks.tellBlocks(t);
         if (call.address != 0) {
             access(polls ? R_ADD : R_READ, call.address, 8, call.place);
@@ -861,7 +861,7 @@ public final class AtomvetCalls {
             return base;
         }
         call.map = base;
-        return call.argument == null ? 0 : Keys.of(object, base, call.argument);
+        return call.argument == null ? 0 : AtomvetKeys.of(object, base, call.argument);
     }
 
     /** The collection that another one is a view of, or whose monitor guards it. */
@@ -929,82 +929,6 @@ public final class AtomvetCalls {
         }
         call.size = AtomvetObjects.sizeOfElement(array);
         return AtomvetObjects.element(t, array, index);
-    }
-
-    /** Variables for entries of maps: one for each map and hash code. */
-    private static final class Keys {
-        /** Beyond so many, keys are not told apart any more and nothing is recorded. */
-        private static final int MOST = 1 << 20;
-        /** Pairs of what identifies an entry and its address. */
-        private static volatile long[] table = new long[1 << 12];
-        private static int count;
-
-        static long of(Object map, long base, Object key) {
-            int hash;
-            try {
-                hash = key.hashCode();
-            } catch (Throwable thrown) {
-                // The map will find out by itself.
-                return 0;
-            }
-            long id = base << 29 ^ (hash & 0xffffffffL) * 0x9e3779b97f4a7c15L | 1;
-            long address = find(table, id);
-            return address != 0 ? address : add(map, id, key);
-        }
-
-        private static long find(long[] all, long id) {
-            int mask = all.length / 2 - 1;
-            for (int at = (int) (id >>> 32) & mask;; at = at + 1 & mask) {
-                long there = all[2 * at];
-                if (there == id) {
-                    U.loadFence();
-                    return all[2 * at + 1];
-                }
-                if (there == 0) {
-                    return 0;
-                }
-            }
-        }
-
-        private static synchronized long add(Object map, long id, Object key) {
-            long[] all = table;
-            long address = find(all, id);
-            if (address != 0 || count == MOST) {
-                return address;
-            }
-            if (count * 4 >= all.length) {
-                long[] larger = new long[2 * all.length];
-                for (int i = 0; i < all.length; i += 2) {
-                    if (all[i] != 0) {
-                        put(larger, all[i], all[i + 1]);
-                    }
-                }
-                table = all = larger;
-            }
-            address = AtomvetObjects.newVariable(describeKey(map.getClass(), text(key)));
-            put(all, id, address);
-            count++;
-            return address;
-        }
-
-        private static void put(long[] all, long id, long address) {
-            int mask = all.length / 2 - 1;
-            int at = (int) (id >>> 32) & mask;
-            while (all[2 * at] != 0) {
-                at = at + 1 & mask;
-            }
-            all[2 * at + 1] = address;
-            U.storeFence();
-            all[2 * at] = id;
-        }
-
-        /** The key, if it can be shown without calling anything of the program's. */
-        private static String text(Object key) {
-            if (key instanceof String || key instanceof Number && key.getClass().getClassLoader() == null) {
-                return key.toString();
-            }
-            return key instanceof Enum ? ((Enum<?>) key).name() : key.getClass().getName();
-        }
     }
 
     // Objects.
@@ -1085,5 +1009,4 @@ public final class AtomvetCalls {
     private static native void access(int what, long address, int size, int site);
     private static native long holdBriefly(long address);
     private static native void unseen(Class<?> type, int name);
-    private static native int describeKey(Class<?> map, String key);
 }

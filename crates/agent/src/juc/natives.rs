@@ -95,7 +95,7 @@ extern "system" fn access(_: Env, _: Object, what: i32, address: i64, size: i32,
 }
 
 /// A number for the entries of a map with this key, as for a class.
-#[unsafe(export_name = "Java_java_lang_AtomvetCalls_describeKey")]
+#[unsafe(export_name = "Java_java_lang_AtomvetKeys_describeKey")]
 extern "system" fn describe_key(env: Env, _: Object, map: Object, key: Object) -> i32 {
     let (map, _) = names::type_name(&jni::class_signature(vm::ti(), map));
     let number = natives::next_class();
