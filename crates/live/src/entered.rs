@@ -16,7 +16,7 @@ pub(crate) const ENTRY: usize = 8;
 pub(crate) const WORDS: usize = ENTRIES * ENTRY;
 
 /// Functions of late that a thread counts by itself: a path and a number each.
-pub const RECENT_BITS: u32 = 8;
+pub const RECENT_BITS: u32 = 10;
 /// What a path is multiplied with: the upper bits of the product, [`RECENT_BITS`], say which pair is its own.
 pub const HASH: u64 = 0x9e37_79b9_7f4a_7c15;
 pub(crate) const THREAD_WORDS: usize = 2 << RECENT_BITS;

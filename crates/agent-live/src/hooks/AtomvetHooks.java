@@ -541,6 +541,7 @@ public final class AtomvetHooks {
 
     // Blocks.
 
+    @DontInline
     public static void enter(int site) {
         T t = t();
         if (t != null) {
@@ -573,6 +574,7 @@ public final class AtomvetHooks {
         t.depth = depth + 1;
     }
 
+    @DontInline
     public static void exit(int site) {
         T t = t();
         if (t == null) {

@@ -143,7 +143,9 @@ final class AtomvetRooms {
             place.before.next = place.next;
             place.next.before = place.before;
         }
-        U.setMemory(CLASSES + place.base, place.shift == SHIFT ? 1 << SHIFT : 4, (byte) 0);
+        for (long at = 0; at < (place.shift == SHIFT ? 1 << SHIFT : 8); at += 8) {
+            U.putLong(CLASSES + place.base + at, 0);
+        }
         AtomvetHooks.newLife(place.base, 1L << place.shift);
         (place.owner.isOver ? ORPHANS : place.owner).put(place);
     }

@@ -8,7 +8,7 @@ final class AtomvetUnnumbered {
     private static final Unsafe U = Unsafe.getUnsafe();
 
     /** How many a thread finds without a look at the table, which is too large for a cache. */
-    static final int LATELY = 1024;
+    static final int LATELY = 4096;
 
     /** An object and its base. */
     static final class Entry extends AtomvetRooms.Place {
