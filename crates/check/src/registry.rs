@@ -7,6 +7,7 @@ use crate::lower::Lowered;
 use crate::observed::{aerodrome, aerodrome_basic, doublechecker, regiontrack, velodrome};
 use crate::predictive::{Judge, Offline};
 use crate::predictive::{atomizer, blocks, blocks_exact, commit_node, commit_node_view, deadlock, reduction};
+use crate::predictive::{race_hb, race_sync_preserving};
 use crate::{Analysis, Checker, Config, Findings, Info, Kind, Observed};
 
 /// A checker that can be asked for by name.
@@ -44,6 +45,8 @@ pub const CHECKERS: &[Entry] = &[
     predictive::<reduction::ReductionCommonLock>(),
     observed::<atomizer::Atomizer>(),
     predictive::<deadlock::Deadlock>(),
+    observed::<race_hb::RaceHb>(),
+    observed::<race_sync_preserving::RaceSyncPreserving>(),
 ];
 
 /// The checkers of one world.

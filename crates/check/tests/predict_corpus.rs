@@ -11,7 +11,7 @@ use atomvet_check::enumerate::{Limits, enumerate};
 use atomvet_check::predictive::predicted::{Pattern, Predicted, Reason};
 use atomvet_check::predictive::schedule::{self, Outcome, Recorded};
 use atomvet_check::registry::{self, Entry};
-use atomvet_check::{Block, Config, Findings, Kind};
+use atomvet_check::{Blame, Block, Config, Findings, Kind};
 use atomvet_trace::wellformed::{Discipline, Wellformed};
 use atomvet_trace::{Event, EventId, Input, Names};
 use serde::Deserialize;
@@ -73,7 +73,7 @@ fn check(path: &Path) -> Vec<String> {
             problems.push(format!("deadlock found: expected {}", expected.deadlock));
         }
         let Some(blamed) = expected.blames.get(entry.info.name) else {
-            if entry.info.name != "deadlock" {
+            if entry.info.blame != Blame::None {
                 problems.push(format!("nothing is expected of {}", entry.info.name));
             }
             continue;

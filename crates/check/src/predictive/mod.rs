@@ -22,6 +22,10 @@ pub mod lockset;
 pub mod movers;
 pub mod periods;
 pub mod predicted;
+pub mod race_hb;
+pub mod race_sync_preserving;
+#[cfg(test)]
+mod race_tests;
 pub mod races;
 pub mod recorder;
 pub mod reduction;
