@@ -4,7 +4,9 @@
 use atomvet_trace::{Event, EventId};
 
 use crate::lower::Lowered;
-use crate::observed::{aerodrome, aerodrome_basic, doublechecker, regiontrack, velodrome};
+use crate::observed::{
+    aerodrome, aerodrome_basic, doublechecker, regiontrack, regiontrack_printed, velodrome,
+};
 use crate::predictive::{Judge, Offline};
 use crate::predictive::{atomizer, blocks, blocks_exact, commit_node, commit_node_view, deadlock, reduction};
 use crate::predictive::{race_hb, race_sync_preserving};
@@ -49,14 +51,22 @@ pub const CHECKERS: &[Entry] = &[
     observed::<race_sync_preserving::RaceSyncPreserving>(),
 ];
 
+/// Baselines for comparisons, as printed: with known errors, which their guarantee names. Nothing else in this crate uses them.
+pub const PRINTED: &[Entry] = &[observed::<regiontrack_printed::RegionTrackPrinted>()];
+
+/// Whether this is a baseline with known errors.
+pub fn is_printed(info: &Info) -> bool {
+    PRINTED.iter().any(|entry| entry.info.name == info.name)
+}
+
 /// The checkers of one world.
 pub fn of_kind(kind: Kind) -> impl Iterator<Item = &'static Entry> {
     CHECKERS.iter().filter(move |entry| entry.info.kind == kind)
 }
 
-/// The checker of that name.
+/// The checker of that name, a baseline or not.
 pub fn find(name: &str) -> Option<&'static Entry> {
-    CHECKERS.iter().find(|entry| entry.info.name == name)
+    CHECKERS.iter().chain(PRINTED).find(|entry| entry.info.name == name)
 }
 
 const fn predictive<J: Judge>() -> Entry {

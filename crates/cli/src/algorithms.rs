@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use atomvet_check::Kind;
-use atomvet_check::registry::{self, CHECKERS, Entry};
+use atomvet_check::registry::{self, CHECKERS, Entry, PRINTED};
 
 use crate::suggest::did_you_mean;
 
@@ -10,8 +10,23 @@ use crate::suggest::did_you_mean;
 const GROUPS: &[(&str, Option<Kind>)] =
     &[("all", None), ("observed", Some(Kind::Observed)), ("predictive", Some(Kind::Predictive))];
 
+/// The name that stands for the baselines.
+const PRINTED_ONES: &str = "printed";
+
 /// The checkers of these names, each once, in the order given.
 pub(crate) fn select(names: &[String]) -> anyhow::Result<Vec<&'static Entry>> {
+    let selected = select_to_compare(names)?;
+    if let Some(printed) = selected.iter().find(|entry| registry::is_printed(entry.info)) {
+        let name = printed.info.name;
+        bail!(
+            "{name} is a baseline as printed, with known errors (atomvet explain {name}); use it with compare and experiment"
+        );
+    }
+    Ok(selected)
+}
+
+/// The same, and baselines as printed.
+pub(crate) fn select_to_compare(names: &[String]) -> anyhow::Result<Vec<&'static Entry>> {
     if names.is_empty() {
         return Ok(CHECKERS.iter().take(1).collect());
     }
@@ -20,6 +35,8 @@ pub(crate) fn select(names: &[String]) -> anyhow::Result<Vec<&'static Entry>> {
         let group = GROUPS.iter().find(|(group, _)| *group == name);
         let found: Vec<&'static Entry> = if let Some(&(_, kind)) = group {
             CHECKERS.iter().filter(|entry| kind.is_none_or(|kind| entry.info.kind == kind)).collect()
+        } else if name == PRINTED_ONES {
+            PRINTED.iter().collect()
         } else if let Some(entry) = registry::find(name) {
             vec![entry]
         } else {

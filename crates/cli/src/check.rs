@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use anyhow::ensure;
 use atomvet_check::{Config, Kind};
 use atomvet_report::Format;
 use atomvet_report::model::{self, Report};
@@ -100,6 +101,11 @@ pub(crate) struct Args {
     /// May be given several times together with -o.
     #[arg(long, value_name = "FORMAT", value_parser = formats(), help_heading = "What is shown")]
     format: Vec<Format>,
+    /// Leave witnesses, entered blocks and figures out of the JSON
+    ///
+    /// For tables of many traces.
+    #[arg(long, help_heading = "What is shown")]
+    brief: bool,
     /// Report every violated block instance, not one per mistake
     #[arg(long, help_heading = "What is shown")]
     all_instances: bool,
@@ -130,6 +136,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     if predict.is_some() {
         algorithms::add_predictive(&mut algorithms);
     }
+    ensure!(
+        !args.brief || args.format.iter().all(|format| *format == Format::Json) && !args.format.is_empty(),
+        "--brief leaves out what other formats show; use it with --format json alone"
+    );
     let given = args.inputs.expand()?;
     let files = given.iter().flatten().chain(&args.inputs.files_from).chain(&configuration.files);
     let inputs: Vec<&Path> = files.map(PathBuf::as_path).collect();
@@ -163,6 +173,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         count.lock().unwrap_or_else(PoisonError::into_inner).add(&examined);
         let status = judge(&examined, spec);
         let trace = model::Trace { status: Some(status.code()), ..json::trace(&examined, spec) };
+        let trace = if args.brief { atomvet_report::brief(trace) } else { trace };
         Ok(Looked::Done(trace, status))
     });
     let count = count.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -112,7 +112,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let inputs: Vec<&Path> = args.traces.iter().chain(&configuration.files).map(PathBuf::as_path).collect();
     let output = Output::create(args.output.as_deref(), &inputs)?;
     let everything = ["all".to_owned()];
-    let mut algorithms = algorithms::select(if args.algo.is_empty() { &everything } else { &args.algo })?;
+    let mut algorithms =
+        algorithms::select_to_compare(if args.algo.is_empty() { &everything } else { &args.algo })?;
     // The registry has the exact algorithm, which is the default, first.
     let exact = &CHECKERS[0];
     algorithms.retain(|entry| entry.info.name != exact.info.name);

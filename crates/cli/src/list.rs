@@ -1,6 +1,6 @@
 //! `atomvet list`: the algorithms there are.
 
-use atomvet_check::registry::{self, CHECKERS};
+use atomvet_check::registry::{self, CHECKERS, PRINTED};
 use atomvet_check::{Info, Kind};
 use serde::Serialize;
 
@@ -27,6 +27,7 @@ struct Algorithm {
     name: &'static str,
     kind: &'static str,
     default: bool,
+    as_printed: bool,
     paper: &'static str,
     guarantee: &'static str,
     cost: &'static str,
@@ -37,11 +38,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let text = match args.format {
         Format::Text => table(),
         Format::Json => {
-            let algorithms = (CHECKERS.iter().enumerate())
+            let algorithms = (CHECKERS.iter().chain(PRINTED).enumerate())
                 .map(|(i, entry)| Algorithm {
                     name: entry.info.name,
                     kind: json::kind(entry.info.kind),
                     default: i == 0,
+                    as_printed: registry::is_printed(entry.info),
                     paper: entry.info.paper,
                     guarantee: entry.info.guarantee,
                     cost: entry.info.cost,
@@ -56,13 +58,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
 
 /// All algorithms, one paragraph each: the texts are too long for columns.
 pub(crate) fn table() -> String {
-    CHECKERS.iter().map(|entry| paragraph(entry.info)).collect()
+    CHECKERS.iter().chain(PRINTED).map(|entry| paragraph(entry.info)).collect()
 }
 
 /// The algorithm of that name.
 pub(crate) fn one(name: &str) -> Option<String> {
     let info = registry::find(name)?.info;
     let option = match info.kind {
+        _ if registry::is_printed(info) => "atomvet compare --algo",
         Kind::Observed => "atomvet check --algo",
         Kind::Predictive => "atomvet check --predict --algo",
     };
@@ -74,6 +77,7 @@ fn paragraph(info: &Info) -> String {
     let default = match info.name {
         name if name == CHECKERS[0].info.name => ", the default",
         name if Some(name) == predicts => ", the default of --predict",
+        _ if registry::is_printed(info) => ", as printed, with known errors",
         _ => "",
     };
     let mut text = format!("{} ({}{default})\n", info.name, json::kind(info.kind));

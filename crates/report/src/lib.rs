@@ -8,6 +8,7 @@
 //! it come from traces, and traces from anywhere: [`digest`] makes them visible and short once, and each rendering
 //! has one function that quotes text. Only [`sources`] reads files, and only below the folders it was given.
 
+mod brief;
 pub mod digest;
 pub mod dot;
 pub mod finding;
@@ -26,6 +27,7 @@ pub mod text;
 pub mod visible;
 mod words;
 
+pub use brief::brief;
 pub use words::HANDED_OVER;
 
 use crate::digest::Digest;

@@ -5,4 +5,5 @@ pub mod aerodrome;
 pub mod aerodrome_basic;
 pub mod doublechecker;
 pub mod regiontrack;
+pub mod regiontrack_printed;
 pub mod velodrome;

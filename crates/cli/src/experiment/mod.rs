@@ -145,10 +145,10 @@ fn plan(args: &Args, memory: Option<memory::Size>) -> anyhow::Result<Plan> {
     };
     plan.subjects.extend(args.inputs.iter().filter(|path| !is_plan(path)).cloned().map(Subject::Trace));
     if !args.algo.is_empty() {
-        plan.algorithms = algorithms::select(&args.algo)?;
+        plan.algorithms = algorithms::select_to_compare(&args.algo)?;
     }
     if plan.algorithms.is_empty() {
-        plan.algorithms = algorithms::select(&["observed".to_owned()])?;
+        plan.algorithms = algorithms::select_to_compare(&["observed".to_owned()])?;
     }
     plan.repetitions = args.repetitions.unwrap_or(plan.repetitions);
     plan.timeout = args.timeout.or(plan.timeout);
@@ -218,7 +218,7 @@ fn bar(cells: u64) -> ProgressBar {
 fn one_cell(args: &Args) -> anyhow::Result<Status> {
     let is_trace = args.algo.len() == 1 && args.algo[0] == plan::TRACE;
     cell::run(&cell::Cell {
-        algorithm: if is_trace { None } else { algorithms::select(&args.algo)?.first().copied() },
+        algorithm: if is_trace { None } else { algorithms::select_to_compare(&args.algo)?.first().copied() },
         trace: &args.inputs[0],
         spec: args.spec.as_deref(),
         first_violation: args.first_violation,

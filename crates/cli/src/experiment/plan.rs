@@ -162,7 +162,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Plan> {
         algorithms: if file.algorithms.is_empty() {
             Vec::new()
         } else {
-            algorithms::select(&file.algorithms)?
+            algorithms::select_to_compare(&file.algorithms)?
         },
         repetitions: file.repetitions.unwrap_or(1),
         timeout: file.timeout,

@@ -55,6 +55,25 @@ fn groups_of_algorithms_are_what_they_are_called() {
 }
 
 #[test]
+fn printed_baselines_are_compared_and_never_judge() {
+    // Serializable; the printed form merges T0's two events into one transaction.
+    let merged = trace("1|begin(f)|1 1|w(a)|2 0|w(b)|3 0|r(a)|4 1|r(b)|5 1|end|6");
+    let arguments = ["compare", "--format", "json", "--algo", "printed", "-"];
+    let report = atomvet_with(&arguments, merged.as_bytes()).ends_with(0).json();
+    let algorithms = report["traces"][0]["algorithms"].as_array().expect("an array");
+    let verdicts: Vec<_> = algorithms.iter().map(|row| json!([row["name"], row["serializable"]])).collect();
+    assert_eq!(verdicts, [json!(["regiontrack", true]), json!(["regiontrack-printed", false])]);
+    let run = atomvet_with(&["check", "--algo", "regiontrack-printed", "-"], merged.as_bytes()).ends_with(2);
+    assert!(run.err.contains("use it with compare and experiment"), "{}", run.err);
+    let list = atomvet(&["list"]).ends_with(0);
+    assert!(
+        list.out.contains("regiontrack-printed (observed, as printed, with known errors)"),
+        "{}",
+        list.out
+    );
+}
+
+#[test]
 fn compare_takes_the_options_of_check() {
     let files = Files::new(&[("t.std", &trace(LOST)), ("spec.toml", "not-atomic = [\"deposit\"]\n")]);
     let (path, spec) = (files.at("t.std"), files.at("spec.toml"));

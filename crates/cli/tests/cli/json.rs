@@ -184,3 +184,16 @@ fn an_update_goes_by_its_own_word() {
     let report = atomvet_with(&["check", "--format", "json", "-"], adds.as_bytes()).ends_with(1).json();
     assert_eq!(report["traces"][0]["checkers"][0]["violations"][0]["op"], json!("max"));
 }
+
+#[test]
+fn brief_reports_have_verdicts_and_findings_only() {
+    let report = atomvet_with(&["check", "--format", "json", "--brief", "-"], trace(LOST).as_bytes())
+        .ends_with(1)
+        .json();
+    let entry = &report["traces"][0];
+    let violation = &entry["checkers"][0]["violations"][0];
+    assert_eq!((&entry["status"], &entry["entered"]), (&json!(1), &json!(null)));
+    assert_eq!((&violation["shape"], &violation["witness"]), (&json!("lost update"), &json!([])));
+    let run = atomvet_with(&["check", "--brief", "-"], trace(LOST).as_bytes()).ends_with(2);
+    assert!(run.err.contains("--format json"), "{}", run.err);
+}

@@ -35,7 +35,7 @@ def check(shard: Sequence[Given], options: Sequence[str], memory: Optional[int],
     with tempfile.TemporaryDirectory(prefix="atomvet-") as copies:
         paths = [_copied(trace.name, os.path.join(copies, str(i))) if trace.is_remote else trace.name for i, trace in enumerate(shard)]
         limit = ("--memory", str(memory)) if memory is not None else ()
-        report = check_here(paths, *limit, *options, jobs=1)
+        report = check_here(paths, "--brief", *limit, *options, jobs=1)
     if len(report["traces"]) != len(shard):
         raise AtomvetError(f"{len(shard)} traces went in and {len(report['traces'])} came out; were files replaced meanwhile?")
     of_name = {}
