@@ -12,11 +12,12 @@
 //! consequence of an earlier one. It misses races that the observed order of critical sections hides.
 //!
 //! *Deviation*: an access is compared with the last one of each other thread and kind, and all pairs are reported; FastTrack keeps one epoch
-//! and reports the first race of a variable. Updates conflict with each other as for the other predictive algorithms.
+//! and reports the first race of a variable. Atomic accesses do not race with each other, and an atomic read comes after the atomic writes
+//! before it, whatever their memory order.
 //!
 //! *Cost*: O(threads) per synchronization, O(threads that accessed the variable) per access. Memory O(threads · (variables + locks)).
 
-use atomvet_trace::{LockId, Mode, ThreadId, VarId};
+use atomvet_trace::{LockId, Mode, Op, ThreadId, VarId};
 
 use super::predicted::Moment;
 use crate::clock::Clock;
@@ -30,15 +31,14 @@ use crate::{
 pub struct RaceHb {
     threads: Vec<Thread>,
     channels: Vec<Sent>,
-    /// Per variable, the last access of each thread in each way.
-    variables: Vec<Vec<Last>>,
+    variables: Vec<Variable>,
     accesses: u64,
     races: u64,
 }
 
 #[derive(Debug, Default)]
 struct Thread {
-    /// What it knows. Its own component is the number of its releases so far, and one.
+    /// What it knows. Its own component counts what it published.
     clock: Clock,
     started: bool,
     held: Vec<LockId>,
@@ -50,6 +50,14 @@ struct Sent {
     exclusive: Clock,
     /// That, and all shared sends since.
     all: Clock,
+}
+
+#[derive(Debug, Default)]
+struct Variable {
+    /// The last access of each thread in each way.
+    last: Vec<Last>,
+    /// What atomic writes and updates published; atomic reads and updates learn it.
+    published: Clock,
 }
 
 #[derive(Debug)]
@@ -91,6 +99,13 @@ impl Rules for RaceHb {
     }
 
     fn access(&mut self, here: Here, variable: VarId, access: Access, out: &mut Findings) {
+        let is_atomic = here.op.is_atomic();
+        let reads = is_atomic && !matches!(here.op, Op::Write(..));
+        let published = &slot(&mut self.variables, variable.index()).published;
+        let thread = slot(&mut self.threads, here.thread.index());
+        if reads {
+            thread.clock.join(published);
+        }
         let thread = self.thread(here.thread);
         let own = Last {
             access,
@@ -99,18 +114,26 @@ impl Rules for RaceHb {
         };
         self.accesses += 1;
         let clock = &self.threads[here.thread.index()].clock;
-        let before = slot(&mut self.variables, variable.index());
-        for last in before.iter() {
+        let known = &mut self.variables[variable.index()];
+        for last in &known.last {
             let conflict = last.access != access || !access.shares();
-            if conflict && last.time > clock.get(last.moment.event.thread.index()) {
+            let races = conflict && !(is_atomic && last.moment.event.op.is_atomic());
+            if races && last.time > clock.get(last.moment.event.thread.index()) {
                 self.races += 1;
                 out.predicted.race(variable, last.moment.clone(), own.moment.clone());
             }
         }
-        let same = |last: &&mut Last| last.moment.event.thread == here.thread && last.access == access;
-        match before.iter_mut().find(same) {
+        let same = |last: &&mut Last| {
+            let event = &last.moment.event;
+            event.thread == here.thread && last.access == access && event.op.is_atomic() == is_atomic
+        };
+        match known.last.iter_mut().find(same) {
             Some(last) => *last = own,
-            None => before.push(own),
+            None => known.last.push(own),
+        }
+        if is_atomic && access != Access::Read {
+            known.published.join(clock);
+            self.threads[here.thread.index()].clock.increment(here.thread.index());
         }
     }
 
@@ -148,11 +171,11 @@ impl Rules for RaceHb {
     }
 
     fn new_life(&mut self, variable: VarId) {
-        slot(&mut self.variables, variable.index()).clear();
+        *slot(&mut self.variables, variable.index()) = Variable::default();
     }
 
     fn escape(&mut self, variable: VarId) {
-        self.new_life(variable);
+        slot(&mut self.variables, variable.index()).last.clear();
     }
 
     fn close(&mut self, channel: Channel) {

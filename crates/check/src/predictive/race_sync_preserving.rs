@@ -16,11 +16,11 @@
 //! accessing, the earliest conflicting access that races with it is reported; none that is left has no reported partner.
 //!
 //! *Deviations*: off-line instead of streaming; read-write locks (two shared sections need no order); fork, join and barriers order as
-//! they did. A commuting update is taken to read the write before it.
+//! they did. Atomic accesses do not race with each other. A commuting update is taken to read the write before it.
 //!
 //! *Cost*: one step of the ideal per access and candidate, each O(threads · locks · log); memory O(threads) per access and acquire.
 
-use atomvet_trace::{LockId, Mode, ThreadId, VarId};
+use atomvet_trace::{LockId, Mode, Op, ThreadId, VarId};
 use rustc_hash::FxHashMap;
 
 use super::effort::{Done, Keep};
@@ -59,12 +59,15 @@ struct Variable {
     written: Option<Clock>,
 }
 
+/// A thread, how it accesses, and whether by an atomic operation.
+type Way = (usize, Access, bool);
+
 /// A variable in one of its lives, from when on other threads can reach it.
 #[derive(Debug)]
 struct Location {
     variable: VarId,
     /// Of each thread in each way of accessing, in program order.
-    accesses: FxHashMap<(usize, Access), Vec<Touched>>,
+    accesses: FxHashMap<Way, Vec<Touched>>,
 }
 
 #[derive(Debug)]
@@ -147,7 +150,7 @@ impl Rules for RaceSyncPreserving {
             self.locations.push(Location { variable, accesses: FxHashMap::default() });
             Variable { location: self.locations.len() - 1, written: None }
         });
-        let reads = !matches!(here.op, atomvet_trace::Op::Write(_));
+        let reads = !matches!(here.op, Op::Write(..));
         if let Some(written) = current.written.as_ref().filter(|_| reads) {
             thread.clock.join(written);
         }
@@ -157,7 +160,8 @@ impl Rules for RaceSyncPreserving {
         let step = thread.clock.get(here.thread.index());
         let moment = Moment { event: here, held: thread.held.clone() };
         let accesses = &mut self.locations[current.location].accesses;
-        accesses.entry((here.thread.index(), access)).or_default().push(Touched { step, before, moment });
+        let way = (here.thread.index(), access, here.op.is_atomic());
+        accesses.entry(way).or_default().push(Touched { step, before, moment });
     }
 
     fn send(&mut self, here: Here, channel: Channel, mode: Mode, _out: &mut Findings) {
@@ -225,11 +229,11 @@ impl RaceSyncPreserving {
     /// Finds the races of a location: for each pair of threads and ways, one walk over the accesses of both. What is in the ideal of one
     /// access is in those of all later ones, so no candidate is looked at again once it is in it.
     fn judge(&self, location: &Location, figures: &mut Figures, out: &mut Findings) -> Keep {
-        let mut ways: Vec<&(usize, Access)> = location.accesses.keys().collect();
+        let mut ways: Vec<&Way> = location.accesses.keys().collect();
         ways.sort_by_key(|&&way| location.accesses[&way][0].moment.event.at);
         for &one in &ways {
             for &other in &ways {
-                if one.0 == other.0 || (one.1 == other.1 && one.1.shares()) {
+                if one.0 == other.0 || (one.1 == other.1 && one.1.shares()) || (one.2 && other.2) {
                     continue;
                 }
                 if self.judge_ways(location, *one, *other, figures, out) == Keep::Stop {
@@ -244,8 +248,8 @@ impl RaceSyncPreserving {
     fn judge_ways(
         &self,
         location: &Location,
-        one: (usize, Access),
-        other: (usize, Access),
+        one: Way,
+        other: Way,
         figures: &mut Figures,
         out: &mut Findings,
     ) -> Keep {

@@ -33,6 +33,16 @@ fn what_locks_hide_in_this_order() {
 }
 
 #[test]
+fn atomics_do_not_race_and_publish() {
+    for name in ["race-hb", "race-sync-preserving"] {
+        check(name, "1:aw(x) 2:ar(x) 2:aw(x)", &[]);
+        check(name, "1:w(d) 1:aw(x) 2:ar(x) 2:r(d)", &[]);
+        check(name, "1:aw(x) 1:w(d) 2:ar(x) 2:r(d)", &[(1, 3)]);
+        check(name, "1:aw(x) 2:r(x)", &[(0, 1)]);
+    }
+}
+
+#[test]
 fn forks_joins_and_shared_locks_order() {
     for name in ["race-hb", "race-sync-preserving"] {
         check(name, "1:w(x) 1:fork(2) 2:w(x) 1:join(2) 1:w(x)", &[]);
@@ -48,7 +58,7 @@ fn simple(seed: u64) -> Option<Vec<Event>> {
     let is_simple = |event: &Event| {
         matches!(
             event.op,
-            Op::Read(_) | Op::Write(_) | Op::Acquire(..) | Op::Release(..) | Op::Fork(_) | Op::Join(_)
+            Op::Read(..) | Op::Write(..) | Op::Acquire(..) | Op::Release(..) | Op::Fork(_) | Op::Join(_)
         ) || matches!(event.op, Op::Begin(_) | Op::End | Op::Local)
     };
     events.iter().all(is_simple).then_some(events)
@@ -56,15 +66,16 @@ fn simple(seed: u64) -> Option<Vec<Event>> {
 
 fn touches(event: &Event) -> Option<(VarId, bool)> {
     match event.op {
-        Op::Read(x) => Some((x, false)),
-        Op::Write(x) => Some((x, true)),
+        Op::Read(x, _) => Some((x, false)),
+        Op::Write(x, _) => Some((x, true)),
         _ => None,
     }
 }
 
 fn conflicting(one: &Event, other: &Event) -> bool {
     let (Some((x, writes)), Some((y, writes_too))) = (touches(one), touches(other)) else { return false };
-    one.thread != other.thread && x == y && (writes || writes_too)
+    let both_atomic = one.op.is_atomic() && other.op.is_atomic();
+    one.thread != other.thread && x == y && (writes || writes_too) && !both_atomic
 }
 
 fn lock(event: &Event) -> Option<(LockId, Mode, bool)> {
@@ -79,6 +90,14 @@ fn exclude(one: Mode, other: Mode) -> bool {
     one == Mode::Exclusive || other == Mode::Exclusive
 }
 
+/// An atomic read that comes after an atomic write of the same variable.
+fn published(one: &Event, other: &Event) -> bool {
+    match (touches(one), touches(other)) {
+        (Some((x, true)), Some((y, false))) => x == y && one.op.is_atomic() && other.op.is_atomic(),
+        _ => false,
+    }
+}
+
 /// Whether one event comes before another by synchronization alone.
 fn happens_before(events: &[Event]) -> Vec<Vec<bool>> {
     let direct = |i: usize, j: usize| {
@@ -89,6 +108,7 @@ fn happens_before(events: &[Event]) -> Vec<Vec<bool>> {
         };
         one.thread == other.thread
             || by_lock
+            || published(one, other)
             || one.op == Op::Fork(other.thread)
             || other.op == Op::Join(one.thread)
     };
@@ -112,7 +132,7 @@ fn happens_before_is_as_defined() {
             // The last access of each other thread and way.
             let mut last = BTreeMap::new();
             for i in (0..j).filter(|&i| conflicting(&events[i], &events[j])) {
-                last.insert((events[i].thread, touches(&events[i])), i);
+                last.insert((events[i].thread, touches(&events[i]), events[i].op.is_atomic()), i);
             }
             expected.extend(last.values().filter(|&&i| !before[i][j]).map(|&i| (i, j)));
         }
@@ -166,8 +186,8 @@ fn is_next(events: &[Event], state: &State, i: usize) -> bool {
 /// It does what it did in the trace.
 fn allowed(events: &[Event], state: &State, i: usize) -> bool {
     match events[i].op {
-        Op::Read(x) => {
-            let saw = (0..i).rev().find(|&j| events[j].op == Op::Write(x));
+        Op::Read(x, _) => {
+            let saw = (0..i).rev().find(|&j| matches!(events[j].op, Op::Write(y, _) if y == x));
             state.last.get(&x).copied() == saw
         }
         Op::Join(child) => (0..i).all(|j| events[j].thread != child || state.done[j]),
@@ -197,7 +217,7 @@ fn sync_preserving_races_are_as_defined() {
             // The earliest access of each other thread and way.
             let mut met = HashSet::new();
             for i in (0..j).filter(|&i| conflicting(&events[i], &events[j])) {
-                let way = (events[i].thread, touches(&events[i]));
+                let way = (events[i].thread, touches(&events[i]), events[i].op.is_atomic());
                 if !met.contains(&way) && can_meet(&events, i, j) {
                     met.insert(way);
                     expected.insert((i, j));
