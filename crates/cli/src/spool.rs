@@ -213,6 +213,12 @@ impl Source {
         Source { given, kind, again: Again::Yes, opened: None, company: Company::Alone }
     }
 
+    /// What a program did, in a file.
+    pub(crate) fn recorded(name: &str, recording: Readable) -> Source {
+        let (given, kind) = (name.to_owned(), Kind::Recorded(recording));
+        Source { given, kind, again: Again::Yes, opened: None, company: Company::Alone }
+    }
+
     /// What the trace says about itself, before it is opened. (Of a program that runs, its caller knows.)
     pub(crate) fn conventions(&mut self) -> Result<Conventions, Error> {
         if let Kind::Running(..) = self.kind {

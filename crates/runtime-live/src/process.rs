@@ -266,7 +266,12 @@ extern "C" fn after_fork() {
     thread::forget_others();
     blocks::forget_labels();
     recording::forget();
-    ENGINE.store(core::ptr::null_mut(), Ordering::Release);
+    let parents = ENGINE.swap(core::ptr::null_mut(), Ordering::AcqRel);
+    if !parents.is_null() {
+        // The address space has no room for the shadow memory of two.
+        // SAFETY: the only thread there is has just forgotten its place in it, and nothing else refers to it.
+        unsafe { core::ptr::drop_in_place(parents) };
+    }
     if !open() {
         STATE.store(ALONE, Ordering::Release);
     }

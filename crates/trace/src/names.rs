@@ -75,7 +75,9 @@ ids!(ThreadId, VarId, LockId, BarrierId, RegionId, SiteId);
 /// Names of one kind and their ids.
 #[derive(Clone, Debug)]
 pub struct Table<I> {
-    /// All names, one behind the other.
+    /// How many names were forgotten.
+    forgotten: usize,
+    /// All other names, one behind the other.
     text: String,
     /// Where name `i` ends in `text`; it starts where its predecessor ends.
     ends: Vec<usize>,
@@ -110,7 +112,13 @@ impl Entry {
 
 impl<I> Default for Table<I> {
     fn default() -> Self {
-        Table { text: String::new(), ends: Vec::new(), index: HashTable::new(), id: PhantomData }
+        Table {
+            forgotten: 0,
+            text: String::new(),
+            ends: Vec::new(),
+            index: HashTable::new(),
+            id: PhantomData,
+        }
     }
 }
 
@@ -153,12 +161,20 @@ impl<I: Id> Table<I> {
     /// Gives an id to a name that nothing else has or will have and that nobody looks up: [`Table::find`] does not know it. Takes
     /// a third of the memory.
     pub fn append(&mut self, name: &str) -> I {
-        let id = u32::try_from(self.ends.len()).ok().filter(|&id| id < u32::MAX);
+        let id = u32::try_from(self.len()).ok().filter(|&id| id < u32::MAX);
         // 4 billion names need more memory than any machine this runs on gives a trace.
         let id = id.expect("fewer than 2^32 - 1 names of one kind");
         self.text.push_str(name);
         self.ends.push(self.text.len());
         I::from_index(id)
+    }
+
+    /// Forgets the texts of names that were appended, which keep their ids: their [`Table::get`] is empty from now on. For those who
+    /// hand names on and never ask again. Not for tables with names that were interned.
+    pub fn forget_texts(&mut self) {
+        self.forgotten = self.len();
+        self.text.clear();
+        self.ends.clear();
     }
 
     /// The id of `name`, if it was ever seen.
@@ -169,22 +185,25 @@ impl<I: Id> Table<I> {
     /// The name of an id that this table gave out.
     #[inline]
     pub fn get(&self, id: I) -> &str {
-        slice(&self.text, &self.ends, id.to_index())
+        match id.to_index().checked_sub(self.forgotten) {
+            Some(at) => slice(&self.text, &self.ends, at),
+            None => "",
+        }
     }
 
     /// How many names there are.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.forgotten + self.ends.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.len() == 0
     }
 
     /// All names, in the order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
-        (0..self.ends.len()).map(|i| slice(&self.text, &self.ends, i))
+        (0..self.len()).map(|i| self.get(I::from_index(i as u32)))
     }
 }
 
@@ -233,6 +252,16 @@ mod tests {
         assert_eq!((table.find("hidden"), table.get(hidden)), (None, "hidden"));
         let next = table.intern("next");
         assert_eq!((next.0, table.find("next")), (hidden.0 + 1, Some(next)));
+    }
+
+    #[test]
+    fn a_table_whose_texts_are_forgotten_goes_on() {
+        let mut table = Table::<VarId>::default();
+        let first = table.append("first");
+        table.forget_texts();
+        let second = table.append("second");
+        assert_eq!((first, second, table.len()), (VarId(0), VarId(1), 2));
+        assert_eq!(table.iter().collect::<Vec<_>>(), ["", "second"]);
     }
 
     #[test]

@@ -96,6 +96,36 @@ impl Copy {
         self.readable.clone()
     }
 
+    /// Everything is written: replaces it by what is made of it. Without room for that there is no copy: what was written
+    /// is not what happened.
+    pub(crate) fn replace(&mut self, make: impl FnOnce(File, &mut File) -> io::Result<()>) {
+        let made = self.readable.file().and_then(|old| {
+            let (mut to, new) = temporary()?;
+            make(old, &mut to)?;
+            Ok((to, new))
+        });
+        let path = match &self.recording {
+            Recording::None => return self.set(made),
+            Recording::File(path) | Recording::Device(path, _) => path.clone(),
+        };
+        let put = |new: &File| io::copy(&mut new.try_clone()?, &mut File::create(&path)?).map(drop);
+        match (made, &self.recording) {
+            (Ok((to, new)), Recording::File(_)) => {
+                if let Err(error) = put(&new) {
+                    self.problem = Some(not_recorded(&path, &error));
+                }
+                self.set(Ok((to, new)));
+            }
+            (made, _) => {
+                if let Err(error) = &made {
+                    self.problem = Some(not_recorded(&path, error));
+                    self.recording = Recording::None;
+                }
+                self.set(made);
+            }
+        }
+    }
+
     /// Everything is written: what has gone wrong with the recording, if anything.
     pub(crate) fn finish(mut self) -> Option<String> {
         if let Recording::Device(path, mut device) = self.recording {

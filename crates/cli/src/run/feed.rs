@@ -23,6 +23,7 @@ use atomvet_ring::CAPACITY;
 
 use super::copy::Copy;
 use super::directory::is_over;
+use super::pieces;
 use super::ring::{Program, Ring};
 use super::translate::{Seen, Translator};
 use crate::footprint;
@@ -38,7 +39,7 @@ const EVENTS: usize = 1 << 13;
 const FIRST_SHRINK: u64 = 1 << 14;
 
 /// Events in a block of the copy: few, since somebody waits for the memory that the program and this process need.
-const COPIED: usize = 1 << 13;
+pub(super) const COPIED: usize = 1 << 13;
 
 /// How many bytes of it are not compressed, if it is deleted in the end: 20 million events. To compress them takes a fifth of the
 /// work of short runs, and for longer ones the file would become too large.
@@ -100,6 +101,8 @@ pub(crate) struct Feed {
     wellformed: Wellformed,
     commuting: Commuting,
     copy: Option<Writer<Copy>>,
+    /// Nobody reads the events before all are written.
+    is_recorded_first: bool,
     events: u64,
     /// When to give back what is no longer needed.
     shrink_at: u64,
@@ -139,6 +142,7 @@ impl Feed {
             wellformed,
             commuting: Commuting::default(),
             copy,
+            is_recorded_first: false,
             events: 0,
             shrink_at: FIRST_SHRINK,
             give_up,
@@ -149,6 +153,17 @@ impl Feed {
             summary,
             name,
         })
+    }
+
+    /// Records the program until it has ended.
+    pub(crate) fn record(mut self) -> Result<(), Error> {
+        self.is_recorded_first = true;
+        let mut block = Vec::new();
+        while self.next_block(&mut block)? {
+            // They are in the recording, and nobody here asks for them: programs may have millions.
+            self.translator.names.variables.forget_texts();
+        }
+        Ok(())
     }
 
     /// Whether more records may come, asked now and then.
@@ -187,7 +202,9 @@ impl Feed {
         if self.wellformed.repairs > repairs {
             block.retain(|event| event.op != Op::Skip);
         }
-        self.commuting.resolve(block);
+        if !self.is_recorded_first {
+            self.commuting.resolve(block);
+        }
         self.events += block.len() as u64;
         if self.events >= self.shrink_at {
             self.shrink_at = 4 * self.events;
@@ -211,7 +228,14 @@ impl Feed {
 
     fn finish(&mut self, cut_off: bool) -> Result<(), Error> {
         let not_recorded = match self.copy.take() {
-            Some(copy) => copy.finish().map_err(|error| copy_error(&self.name, &error))?.finish(),
+            Some(copy) => {
+                let mut copy = copy.finish().map_err(|error| copy_error(&self.name, &error))?;
+                let (cuts, names) = self.translator.cuts();
+                if !cuts.is_empty() {
+                    copy.replace(|old, new| pieces::complete(old, cuts, names, new));
+                }
+                copy.finish()
+            }
             None => None,
         };
         self.ring.close();
@@ -220,7 +244,7 @@ impl Feed {
         let summary = Summary {
             seen: self.translator.seen,
             commuting_updates: self.commuting.updates,
-            accesses: self.ring.seen(),
+            accesses: self.ring.seen().max(self.translator.seen.accesses),
             lost_in_handlers: header.lost_in_handlers.load(Ordering::Relaxed),
             lost_threads: header.lost_threads.load(Ordering::Relaxed),
             lost_orders: header.lost_orders.load(Ordering::Relaxed) + self.translator.seen.lost_orders,

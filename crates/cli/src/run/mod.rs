@@ -22,6 +22,7 @@ mod jvm;
 pub(crate) mod library;
 mod locks;
 mod marks;
+mod pieces;
 mod report;
 mod ring;
 mod roles;
@@ -372,8 +373,13 @@ fn judge(
     let (sender, receiver) = channel();
     let feed = Feed::new(&name, ring, translator, &options.in_force.to_record(), copy, give_up, sender)
         .map_err(|error| anyhow!("{error}"))?;
-    let mut source = Source::running(&name, Box::new(feed), readable);
-    let mut result = examine(&mut source, options);
+    // What different accesses have in common is known when all are there.
+    let (mut source, recorded) = if options.in_force.accesses == Some(Accesses::All) {
+        (Source::recorded(&name, readable), feed.record())
+    } else {
+        (Source::running(&name, Box::new(feed), readable), Ok(()))
+    };
+    let mut result = recorded.and_then(|()| examine(&mut source, options));
     let learned = match (&args.refine, &result) {
         (Some(_), Ok(_)) => match learn(&mut source, &options.in_force.config, options.discipline) {
             Ok((pass, _)) if pass.partial.is_some() => Err(format!("{name}: interrupted")),

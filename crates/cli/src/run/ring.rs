@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, ensure};
-use atomvet_ring::{Block, CAPACITY, FILE_BYTES, HEADER_BYTES, Header, Kind, LOW, MAGIC, Slot};
+use atomvet_ring::{ATOMIC, Block, CAPACITY, FILE_BYTES, HEADER_BYTES, Header, Kind, LOW, MAGIC, Slot};
+use atomvet_trace::AccessKind;
 use memmap2::{MmapOptions, MmapRaw};
 
 /// A record as it was written.
@@ -15,7 +16,7 @@ pub(crate) struct Record {
     pub(crate) thread: u32,
     /// What it says.
     pub(crate) kind: Kind,
-    /// How many bytes are accessed, or are in a part of a label.
+    /// How many bytes are accessed, see [`Record::length`], or are in a part of a label.
     pub(crate) size: u8,
     /// An address, or another operand.
     pub(crate) operand: u64,
@@ -29,6 +30,19 @@ impl Record {
     /// How many announced blocks of the thread are open around it.
     pub(crate) fn depth(&self) -> usize {
         (self.place >> 48) as usize
+    }
+
+    /// How many bytes are accessed.
+    pub(crate) fn length(&self) -> u64 {
+        match self.size & !ATOMIC {
+            0 => self.block,
+            size => u64::from(size),
+        }
+    }
+
+    /// Whether an access is atomic.
+    pub(crate) fn access_kind(&self) -> AccessKind {
+        if self.size & ATOMIC == 0 { AccessKind::Plain } else { AccessKind::Atomic }
     }
 
     /// Where it happened: a return address, or 0.

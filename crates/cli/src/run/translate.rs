@@ -3,7 +3,7 @@
 //! | record | events |
 //! |---|---|
 //! | begin | `begin`, if the function counts as a block |
-//! | read, write, updates | the same, once per variable that the bytes make up |
+//! | read, write, updates | the same on each variable that the bytes make up; several are one event, see `pieces.rs` |
 //! | lock, wait, barrier, fork, join | the same |
 //! | post, take | the n-th take reads a variable that the n-th post wrote: it comes after that post and nothing else. A take also is an arrival at a barrier of its own, so that it splits blocks like every wait |
 //! | publish, observe | an observer reads what each publisher wrote last, once; every publication is a new life of its variable, so that nothing comes before it |
@@ -12,28 +12,34 @@
 //! | split | an arrival at a barrier of the thread's own |
 //! | suspend, resume | the ends of all open blocks, and their begins again |
 //! | thread end | in a JVM, of a thread that has worked and left no other record, the same: it has been there |
-//! | new life | `alloc` of all variables in that memory; locks there are new ones |
+//! | new life | `alloc` of each variable in that memory before it is accessed again; locks there are new ones |
 //! | maps, unloaded | none: libraries come and go, and with them what addresses mean |
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use atomvet_report::HANDED_OVER;
-use atomvet_ring::{INITIALISED, INITIALISES, Kind};
+use atomvet_ring::{Block, INITIALISED, INITIALISES, Kind};
 use atomvet_trace::{
-    BarrierId, Event, LockId, Mode, Names, Op, RegionId, SiteId, ThreadId, UpdateKind, VarId,
+    AccessKind, BarrierId, Event, LockId, Mode, Names, Op, RegionId, SiteId, ThreadId, UpdateKind, VarId,
 };
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::code::{Code, Known, Site};
 use super::jvm;
-use super::locks::{Locks, intern_new};
+use super::locks::Locks;
 use super::marks::{Before, Marks, Room};
-use super::ring::Record;
+use super::pieces::as_one;
+use super::ring::{Record, flavour};
 use super::roles::{Call, Role, Roles, address_in};
 use super::signals::{Keep, Signals};
 use super::symbols::Meaning;
-use super::variables::Variables;
+use super::variables::{Cuts, New, Variables};
 use crate::spec::{Meant, Spec};
+
+/// The longest access that is one event; longer ones are events of their own for each variable, as the live checker has it.
+const ONE_EVENT: u64 = 16;
 
 /// What is known about a program from its records.
 pub(crate) struct Translator {
@@ -56,6 +62,12 @@ pub(crate) struct Translator {
     now: u64,
     /// Kept for its memory.
     found: Vec<VarId>,
+    /// Where libraries were that are gone.
+    unloaded: Vec<Range<u64>>,
+    /// Hashes of variables' names that are symbols.
+    named: FxHashSet<u64>,
+    /// Names of pieces of variables that were cut.
+    pieces: FxHashMap<VarId, String>,
     /// Functions that were entered and are no blocks by default, because threads start with them.
     thread_entries: FxHashSet<RegionId>,
     roles: Roles,
@@ -94,6 +106,8 @@ struct Thread {
 enum Memory {
     /// Data of the program: accesses to it are events.
     Data,
+    /// The same, and a new life has begun since it was accessed.
+    NewLife,
     /// Part of a synchronisation object, in every life: accesses to it are not events.
     Synchronisation,
 }
@@ -134,6 +148,9 @@ impl Translator {
             idle_initialisers: 0,
             now: 0,
             found: Vec::new(),
+            unloaded: Vec::new(),
+            named: FxHashSet::default(),
+            pieces: FxHashMap::default(),
             thread_entries: FxHashSet::default(),
             roles: Roles::default(),
             seen: Seen::default(),
@@ -145,9 +162,9 @@ impl Translator {
     pub(crate) fn record(&mut self, record: &Record, events: &mut Vec<Event>) {
         match record.kind {
             Kind::Label => return self.code.label(record),
-            Kind::NewLife => return self.new_life(record, events),
+            Kind::NewLife => return self.new_life(record),
             Kind::Maps => return self.symbols.renewed(record.operand),
-            Kind::Unloaded => return self.unloaded(record, events),
+            Kind::Unloaded => return self.unloaded(record),
             Kind::Object => {
                 if let Some(names) = self.symbols.jvm() {
                     names.object(record.operand, record.block);
@@ -162,7 +179,7 @@ impl Translator {
         while self.threads[record.thread as usize].open.len() > record.depth() {
             self.end(record.thread, thread, events);
         }
-        if record.block != 0 {
+        if flavour(record.block) != Block::None {
             self.begin(record, thread, events);
         }
         // Every other record of a JVM only announces a block.
@@ -177,6 +194,11 @@ impl Translator {
         if let Some(names) = self.symbols.jvm() {
             self.code.simple_methods(names.simple_methods());
         }
+    }
+
+    /// The variables that were cut, and the names of pieces that begin where no variable did before.
+    pub(crate) fn cuts(&self) -> (&Cuts, &FxHashMap<VarId, String>) {
+        (&self.variables.cuts, &self.pieces)
     }
 
     /// Whether some variables could not be told apart any more: then what was found is not to be relied upon.
@@ -300,8 +322,14 @@ impl Translator {
         let update = match record.kind {
             Kind::Read if reads_are_hints => return,
             Kind::Read | Kind::Write if is_alone => return,
-            Kind::Read => return self.access(record, thread, site, Op::read, events),
-            Kind::Write => return self.access(record, thread, site, Op::write, events),
+            Kind::Read => {
+                let kind = record.access_kind();
+                return self.access(record, thread, site, |variable| Op::Read(variable, kind), events);
+            }
+            Kind::Write => {
+                let kind = record.access_kind();
+                return self.access(record, thread, site, |variable| Op::Write(variable, kind), events);
+            }
             Kind::Update => UpdateKind::Other,
             Kind::Add => UpdateKind::Add,
             Kind::Or => UpdateKind::Or,
@@ -335,7 +363,7 @@ impl Translator {
             }
             Kind::Post => {
                 let variable = self.fresh(thread, events);
-                events.push(Event { thread, op: Op::write(variable), site });
+                events.push(Event { thread, op: Op::Write(variable, AccessKind::Atomic), site });
                 self.signals.post(operand, variable);
                 return;
             }
@@ -348,7 +376,7 @@ impl Translator {
             Kind::Resume => return self.resume(record.thread, thread, events),
             Kind::Publish => {
                 let variable = self.fresh(thread, events);
-                events.push(Event { thread, op: Op::write(variable), site });
+                events.push(Event { thread, op: Op::Write(variable, AccessKind::Atomic), site });
                 let keep = if self.symbols.jvm().is_some() { Keep::Latest } else { Keep::All };
                 self.signals.publish(operand, thread, variable, keep);
                 return;
@@ -381,7 +409,7 @@ impl Translator {
         events: &mut Vec<Event>,
     ) {
         self.seen.accesses += 1;
-        match self.variables.find_only(record.operand, record.size) {
+        match self.variables.find_only(record.operand, record.length()) {
             Some(variable) if self.memory[variable.index()] == Memory::Data => {
                 events.push(Event { thread, op: op(variable), site });
             }
@@ -399,26 +427,52 @@ impl Translator {
         op: impl Fn(VarId) -> Op,
         events: &mut Vec<Event>,
     ) {
-        self.find(record.operand, record.size);
+        self.find(record.operand, record.length());
         if self.found.iter().any(|variable| self.memory[variable.index()] == Memory::Synchronisation) {
             // The guard of a static variable, which others may have initialised.
             self.wait_for(record, thread, site, events);
         }
-        for at in 0..self.found.len() {
-            let variable = self.found[at];
-            if self.memory[variable.index()] == Memory::Data {
-                events.push(Event { thread, op: op(variable), site });
+        let Translator { found, memory, .. } = self;
+        found.retain(|variable| memory[variable.index()] != Memory::Synchronisation);
+        for variable in &*found {
+            if std::mem::replace(&mut memory[variable.index()], Memory::Data) == Memory::NewLife {
+                events.push(Event { thread, op: Op::Alloc(*variable), site: SiteId::NONE });
             }
+        }
+        let each = |variable| events.push(Event { thread, op: op(variable), site });
+        if record.length() <= ONE_EVENT {
+            as_one(found, each);
+        } else {
+            found.iter().copied().for_each(each);
         }
     }
 
-    /// The variables of bytes of one word, in `found`.
-    fn find(&mut self, address: u64, size: u8) {
-        let (names, symbols, memory) = (&mut self.names, &mut self.symbols, &mut self.memory);
-        self.found.clear();
-        self.variables.find(address, size, &mut self.found, |variable, address| {
-            name_variable(names, symbols, memory, variable, address);
-        });
+    /// The variables of some bytes, in `found`.
+    fn find(&mut self, address: u64, length: u64) {
+        let Translator { names, symbols, memory, variables, unloaded, named, pieces, found, .. } = self;
+        found.clear();
+        let end = address.saturating_add(length);
+        let mut at = address;
+        while at < end {
+            let next = ((at | 7) + 1).min(end);
+            variables.find(at, next - at, found, |new| {
+                let name = symbols.variable(new.address);
+                memory.push(match new.cut {
+                    Some(cut) => memory[cut.variable.index()],
+                    None if name.as_ref().is_some_and(|name| name.starts_with("guard variable for ")) => {
+                        Memory::Synchronisation
+                    }
+                    None => Memory::Data,
+                });
+                let name = unique_name(name, &new, unloaded, named);
+                if new.cut.is_some_and(|cut| !cut.same_start) {
+                    pieces.insert(new.variable, name.clone());
+                }
+                let number = names.variables.append(&name);
+                debug_assert_eq!(number, new.variable);
+            });
+            at = next;
+        }
     }
 
     /// A variable that no event so far concerns, for one to come.
@@ -447,7 +501,7 @@ impl Translator {
 
     /// What others have published at an address comes before what the thread does now.
     fn observe(&mut self, address: u64, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
-        let read = |variable| Event { thread, op: Op::read(variable), site };
+        let read = |variable| Event { thread, op: Op::Read(variable, AccessKind::Atomic), site };
         events.extend(self.signals.observe(address, thread).map(read));
     }
 
@@ -511,7 +565,7 @@ impl Translator {
     fn take(&mut self, record: &Record, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
         self.split(record, thread, site, events);
         if let Some(variable) = self.signals.take(record.operand) {
-            events.push(Event { thread, op: Op::read(variable), site });
+            events.push(Event { thread, op: Op::Read(variable, AccessKind::Atomic), site });
         }
     }
 
@@ -533,14 +587,16 @@ impl Translator {
                     variable
                 }
             };
-            events.push(Event { thread, op: Op::write(variable), site });
+            events.push(Event { thread, op: Op::Write(variable, AccessKind::Atomic), site });
             variable
         });
     }
 
     fn behind(&mut self, period: u64, thread: ThreadId, site: SiteId, events: &mut Vec<Event>) {
         match self.marks.first_since(period) {
-            Before::Mark(variable) => events.push(Event { thread, op: Op::read(variable), site }),
+            Before::Mark(variable) => {
+                events.push(Event { thread, op: Op::Read(variable, AccessKind::Atomic), site })
+            }
             Before::Nothing => {}
             Before::Lost => self.seen.lost_orders += 1,
         }
@@ -563,14 +619,13 @@ impl Translator {
         }
     }
 
-    fn new_life(&mut self, record: &Record, events: &mut Vec<Event>) {
-        let thread = self.thread(record.thread);
+    fn new_life(&mut self, record: &Record) {
         let (start, end) = (record.operand, record.operand.saturating_add(record.block));
         self.found.clear();
         self.variables.between(start, end, &mut self.found);
         for &variable in &self.found {
             if self.memory[variable.index()] == Memory::Data {
-                events.push(Event { thread, op: Op::Alloc(variable), site: SiteId::NONE });
+                self.memory[variable.index()] = Memory::NewLife;
             }
         }
         self.locks.forget(start, end);
@@ -578,11 +633,12 @@ impl Translator {
     }
 
     /// A library is gone: what comes to stand there has other names.
-    fn unloaded(&mut self, record: &Record, events: &mut Vec<Event>) {
-        self.new_life(record, events);
+    fn unloaded(&mut self, record: &Record) {
+        self.new_life(record);
         let (start, end) = (record.operand, record.operand.saturating_add(record.block));
         self.symbols.unloaded(start, end);
         self.variables.forget(start, end);
+        self.unloaded.push(start..end);
         self.locks.forget_lives(start, end);
         self.code.unloaded(start, end);
         self.roles.forget();
@@ -595,17 +651,26 @@ fn oldest_open(threads: &[Thread]) -> u64 {
     blocks.map(|frame| frame.since).min().unwrap_or(u64::MAX)
 }
 
-#[cold]
-fn name_variable(
-    names: &mut Names,
-    symbols: &mut Meaning,
-    memory: &mut Vec<Memory>,
-    variable: VarId,
-    address: u64,
-) {
-    let symbol = symbols.variable(address);
-    let is_guard = symbol.as_ref().is_some_and(|name| name.starts_with("guard variable for "));
-    memory.push(if is_guard { Memory::Synchronisation } else { Memory::Data });
-    let named = intern_new(&mut names.variables, symbol, address, 1);
-    debug_assert_eq!(named, variable);
+/// A name that no other variable has. Names of symbols are told apart by their hashes: two of one hash are taken for two of one
+/// name.
+fn unique_name(
+    symbol: Option<String>,
+    new: &New,
+    unloaded: &[Range<u64>],
+    named: &mut FxHashSet<u64>,
+) -> String {
+    let New { address, variable, cut } = *new;
+    let name = match symbol {
+        Some(name) if named.insert(xxh3_64(name.as_bytes())) => name,
+        Some(name) => format!("{name} at {address:#x}"),
+        None => format!("{address:#x}"),
+    };
+    if cut.is_some_and(|cut| cut.same_start) {
+        // It gets the name of what was cut when the recording is complete.
+        return format!("{name} ({})", variable.0);
+    }
+    match unloaded.iter().filter(|library| library.contains(&address)).count() {
+        0 => name,
+        libraries => format!("{name}#{}", libraries + 1),
+    }
 }

@@ -1,8 +1,10 @@
 //! From addresses to variables.
 //!
 //! A variable is what the program accesses as one: bytes of one aligned word of 8. Words are independent, and so
-//! are fields that share one. Where accesses of different widths overlap, the variable is split, and the wider
-//! access becomes several events. (The piece that keeps the first byte keeps the history.)
+//! are fields that share one.
+//!
+//! Where accesses of different widths overlap, the variable is *cut*: it is not used any more, and its pieces are new variables.
+//! Its events concern the pieces, which is known only now; they are corrected when the recording is complete (`pieces.rs`).
 //!
 //! A table per stretch of the program's memory, with 4 bytes for each of its words; the stretches of late are found without
 //! hashing.
@@ -150,7 +152,7 @@ fn bytes(mask: u8) -> impl Iterator<Item = usize> {
 
 /// Which bytes of its word are accessed.
 #[inline]
-fn mask(address: u64, size: u8) -> u8 {
+fn mask(address: u64, size: u64) -> u8 {
     (((1_u32 << size.min(8)) - 1) << (address & 7)) as u8
 }
 
@@ -160,6 +162,54 @@ fn index(address: u64) -> usize {
     (address as usize >> 3) % WORDS
 }
 
+/// Variables that were cut, and their two pieces each.
+#[derive(Default, Debug)]
+pub(crate) struct Cuts {
+    pieces: FxHashMap<VarId, [VarId; 2]>,
+    /// Pieces that begin where the variable did, and the variable.
+    heirs: FxHashMap<VarId, VarId>,
+}
+
+impl Cuts {
+    /// Whether no variable was cut.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// The variable itself, or the last pieces that it was cut into.
+    pub(crate) fn last_pieces(&self, variable: VarId, found: &mut Vec<VarId>) {
+        match self.pieces.get(&variable) {
+            None => found.push(variable),
+            Some(pieces) => pieces.iter().for_each(|&piece| self.last_pieces(piece, found)),
+        }
+    }
+
+    /// The first variable that began where this one does: its name is free.
+    pub(crate) fn named_as(&self, mut variable: VarId) -> VarId {
+        while let Some(&cut) = self.heirs.get(&variable) {
+            variable = cut;
+        }
+        variable
+    }
+}
+
+/// A variable that is met for the first time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct New {
+    pub(crate) variable: VarId,
+    pub(crate) address: u64,
+    /// What it is a piece of.
+    pub(crate) cut: Option<Cut>,
+}
+
+/// The variable that another is a piece of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Cut {
+    pub(crate) variable: VarId,
+    /// Both begin at the same byte.
+    pub(crate) same_start: bool,
+}
+
 /// All variables of a program.
 pub(crate) struct Variables {
     stretches: FxHashMap<u64, u32>,
@@ -167,6 +217,8 @@ pub(crate) struct Variables {
     /// Stretches of late and their tables, each at its number modulo how many there are.
     recent: [(u64, u32); RECENT],
     split: Vec<Split>,
+    /// What became of those that were cut.
+    pub(crate) cuts: Cuts,
     count: u32,
     /// How many of those there may be.
     most_split: u32,
@@ -182,6 +234,7 @@ impl Default for Variables {
             // No stretch has this number.
             recent: [(u64::MAX, 0); RECENT],
             split: Vec::new(),
+            cuts: Cuts::default(),
             count: 0,
             most_split: LOW,
             is_exhausted: false,
@@ -190,21 +243,24 @@ impl Default for Variables {
 }
 
 impl Variables {
-    /// The variable of `size` bytes at `address`, which are in one word, if that has no other. Most have not.
+    /// The variable of `size` bytes at `address`, if they are in one word, which has no other. Most have not.
     #[inline]
-    pub(crate) fn find_only(&mut self, address: u64, size: u8) -> Option<VarId> {
+    pub(crate) fn find_only(&mut self, address: u64, size: u64) -> Option<VarId> {
+        if (address & 7) + size > 8 {
+            return None;
+        }
         let table = self.table(address >> STRETCH_SHIFT);
         self.tables[table as usize][index(address)].of(mask(address, size))
     }
 
     /// The variables of `size` bytes at `address`, which are in one word, in `found`. New ones are numbered
-    /// on and told to `named` with their addresses.
+    /// on and told to `named`.
     pub(crate) fn find(
         &mut self,
         address: u64,
-        size: u8,
+        size: u64,
         found: &mut Vec<VarId>,
-        mut named: impl FnMut(VarId, u64),
+        mut named: impl FnMut(New),
     ) {
         match self.find_only(address, size) {
             Some(variable) => found.push(variable),
@@ -230,10 +286,10 @@ impl Variables {
         table
     }
 
-    fn new_variable(&mut self, address: u64, named: &mut impl FnMut(VarId, u64)) -> VarId {
+    fn new_variable(&mut self, address: u64, cut: Option<Cut>, named: &mut impl FnMut(New)) -> VarId {
         let variable = VarId(self.count);
         self.count += 1;
-        named(variable, address);
+        named(New { variable, address, cut });
         variable
     }
 
@@ -245,13 +301,7 @@ impl Variables {
 
     /// A word of which nothing is known yet, or that has several variables, or will have them.
     #[inline(never)]
-    fn find_other(
-        &mut self,
-        address: u64,
-        mask: u8,
-        found: &mut Vec<VarId>,
-        named: &mut impl FnMut(VarId, u64),
-    ) {
+    fn find_other(&mut self, address: u64, mask: u8, found: &mut Vec<VarId>, named: &mut impl FnMut(New)) {
         let start = address & !7;
         let (table, index) = (self.table(address >> STRETCH_SHIFT) as usize, index(address));
         let word = self.tables[table][index].read();
@@ -259,7 +309,7 @@ impl Variables {
             Known::Several(entry) => Some(entry),
             Known::One(variable, bytes) => self.split_word(table, index, variable, bytes),
             Known::Nothing => {
-                let variable = self.new_variable(address, named);
+                let variable = self.new_variable(address, None, named);
                 found.push(variable);
                 match Word::one(variable, mask) {
                     Some(word) => self.tables[table][index] = word,
@@ -281,7 +331,7 @@ impl Variables {
     }
 
     /// Cuts variables that reach across an edge of an access, and makes new ones of bytes that have none.
-    fn cut(&mut self, entry: usize, start: u64, mask: u8, named: &mut impl FnMut(VarId, u64)) {
+    fn cut(&mut self, entry: usize, start: u64, mask: u8, named: &mut impl FnMut(New)) {
         let mut split = self.split[entry];
         let pieces: Vec<(VarId, u8)> = split.pieces(0xff).collect();
         for (variable, shape) in pieces {
@@ -289,12 +339,19 @@ impl Variables {
             if inside == 0 || outside == 0 {
                 continue;
             }
-            // The piece with the first byte keeps the history.
-            let is_first_inside = inside.trailing_zeros() < outside.trailing_zeros();
-            let (kept, cut) = if is_first_inside { (inside, outside) } else { (outside, inside) };
-            let piece = self.new_variable(start + u64::from(cut.trailing_zeros()), named);
-            split.give(variable, kept);
-            split.give(piece, cut);
+            let start_of_all = shape.trailing_zeros();
+            let pieces = [inside, outside].map(|bytes| {
+                let first = bytes.trailing_zeros();
+                let same_start = first == start_of_all;
+                let cut = Some(Cut { variable, same_start });
+                let piece = self.new_variable(start + u64::from(first), cut, named);
+                split.give(piece, bytes);
+                if same_start {
+                    self.cuts.heirs.insert(piece, variable);
+                }
+                piece
+            });
+            self.cuts.pieces.insert(variable, pieces);
         }
         let mut fresh = 0_u8;
         for i in bytes(mask) {
@@ -303,7 +360,7 @@ impl Variables {
             }
             let is_last = i == 7 || mask >> (i + 1) & 1 == 0 || split.shapes[i + 1] != 0;
             if fresh != 0 && is_last {
-                let variable = self.new_variable(start + u64::from(fresh.trailing_zeros()), named);
+                let variable = self.new_variable(start + u64::from(fresh.trailing_zeros()), None, named);
                 split.give(variable, fresh);
                 fresh = 0;
             }
@@ -384,11 +441,11 @@ impl Variables {
 mod tests {
     use super::*;
 
-    fn accesses(accesses: &[(u64, u8)]) -> Vec<Vec<u32>> {
+    fn accesses(accesses: &[(u64, u64)]) -> Vec<Vec<u32>> {
         let mut variables = Variables::default();
-        let find = |&(address, size): &(u64, u8)| {
+        let find = |&(address, size): &(u64, u64)| {
             let mut found = Vec::new();
-            variables.find(address, size, &mut found, |_, _| {});
+            variables.find(address, size, &mut found, |_| {});
             found.into_iter().map(|variable| variable.0).collect()
         };
         accesses.iter().map(find).collect()
@@ -405,18 +462,35 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_access_splits_a_wide_variable() {
-        // The first piece keeps the history.
+    fn a_narrow_access_cuts_a_wide_variable() {
         let found = accesses(&[(0, 8), (0, 4), (4, 4), (0, 8), (4, 2)]);
-        assert_eq!(found, [vec![0], vec![0], vec![1], vec![0, 1], vec![1]]);
-        assert_eq!(accesses(&[(0, 8), (2, 2), (0, 8)]), [vec![0], vec![1], vec![0, 1]]);
+        assert_eq!(found, [vec![0], vec![1], vec![2], vec![1, 2], vec![3]]);
+        assert_eq!(accesses(&[(0, 8), (2, 2), (0, 8)]), [vec![0], vec![1], vec![2, 1]]);
     }
 
     #[test]
     fn bytes_of_any_shape_are_a_variable() {
         // Across the middle of a word, and of an odd size.
         assert_eq!(accesses(&[(2, 4), (2, 4), (0, 1), (1, 1)]), [[0], [0], [1], [2]]);
-        assert_eq!(accesses(&[(1, 3), (1, 3), (1, 1), (2, 2)]), [[0], [0], [0], [1]]);
+        assert_eq!(accesses(&[(1, 3), (1, 3), (1, 1), (2, 2)]), [[0], [0], [1], [2]]);
+    }
+
+    #[test]
+    fn what_is_cut_is_known_by_its_last_pieces() {
+        let mut variables = Variables::default();
+        let mut met = Vec::new();
+        for (address, size) in [(0, 8), (4, 4), (0, 2)] {
+            variables.find(address, size, &mut Vec::new(), |new| met.push(new));
+        }
+        let cut: Vec<_> = met.iter().map(|new| (new.address, new.cut.map(|cut| cut.variable.0))).collect();
+        assert_eq!(cut, [(0, None), (4, Some(0)), (0, Some(0)), (0, Some(2)), (2, Some(2))]);
+        let last = |variable| {
+            let mut found = Vec::new();
+            variables.cuts.last_pieces(VarId(variable), &mut found);
+            found.into_iter().map(|variable| variable.0).collect::<Vec<_>>()
+        };
+        assert_eq!([last(0), last(1), last(2)], [vec![1, 3, 4], vec![1], vec![3, 4]]);
+        assert_eq!([1, 3, 4].map(|variable| variables.cuts.named_as(VarId(variable)).0), [1, 0, 4]);
     }
 
     #[test]
@@ -438,13 +512,13 @@ mod tests {
         let mut variables = Variables { most_split: 1, ..Variables::default() };
         let mut find = |address, size| {
             let mut found = Vec::new();
-            variables.find(address, size, &mut found, |_, _| {});
+            variables.find(address, size, &mut found, |_| {});
             (found.into_iter().map(|variable| variable.0).collect::<Vec<_>>(), variables.is_exhausted)
         };
         assert_eq!([find(0, 8), find(0, 4), find(8, 8)].map(|(_, is_exhausted)| is_exhausted), [false; 3]);
         assert_eq!(
             [find(8, 4), find(4, 4), find(16, 3)],
-            [(vec![2], true), (vec![1], true), (vec![3], true)]
+            [(vec![3], true), (vec![2], true), (vec![4], true)]
         );
     }
 
@@ -453,7 +527,7 @@ mod tests {
         let mut variables = Variables::default();
         let mut found = Vec::new();
         for address in [0, 8, 4096, 1 << 30] {
-            variables.find(address, 8, &mut found, |_, _| {});
+            variables.find(address, 8, &mut found, |_| {});
         }
         let between = |start, end| {
             let mut found = Vec::new();
@@ -471,7 +545,7 @@ mod tests {
         let mut variables = Variables::default();
         let mut find = |address| {
             let mut found = Vec::new();
-            variables.find(address, 4, &mut found, |_, _| {});
+            variables.find(address, 4, &mut found, |_| {});
             if address == 24 {
                 variables.forget(8, 20);
             }
