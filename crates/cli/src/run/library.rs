@@ -32,8 +32,8 @@ impl Library {
             "programs can be run on Linux for x86-64 only; traces can be checked here"
         );
         let mut problem = None;
-        for root in roots() {
-            match unpack_below(&root.join("atomvet").join(VERSION)) {
+        for home in homes() {
+            match unpack_below(&home.join(VERSION)) {
                 Ok(library) => return Ok(library),
                 Err(error) => problem = Some(error),
             }
@@ -61,12 +61,13 @@ impl Library {
     }
 }
 
-/// Where to unpack, the best first.
-fn roots() -> impl Iterator<Item = PathBuf> {
+/// The directories to unpack in, the best first. In a directory that all users share, each user has one.
+fn homes() -> impl Iterator<Item = PathBuf> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
-    let temporary = std::env::temp_dir();
-    [cache, home, Some(temporary), Some("/tmp".into())].into_iter().flatten().filter(|root| is_usable(root))
+    let own = [cache, home].into_iter().flatten().map(|root| root.join("atomvet"));
+    let shared = [std::env::temp_dir(), "/tmp".into()].map(|root| root.join(format!("atomvet-{}", user())));
+    own.chain(shared).filter(|home| is_usable(home))
 }
 
 /// Whether the loader and linkers can be told such a path: `LD_PRELOAD` is split at spaces and colons, `-Wl` at commas.
@@ -74,16 +75,31 @@ fn is_usable(root: &Path) -> bool {
     !root.as_os_str().as_encoded_bytes().iter().any(|byte| b" :,\t\n".contains(byte))
 }
 
-/// What others can write is not to be loaded into programs.
 #[cfg(unix)]
-fn ensure_ours(directory: &Path) -> anyhow::Result<()> {
-    use std::os::unix::fs::MetadataExt;
-    let there = fs::symlink_metadata(directory)?;
+fn user() -> u32 {
     // SAFETY: asks for a number.
-    let user = unsafe { libc::geteuid() };
-    let is_ours = there.is_dir() && there.uid() == user && there.mode() & 0o002 == 0;
+    unsafe { libc::geteuid() }
+}
+
+#[cfg(not(unix))]
+fn user() -> u32 {
+    0
+}
+
+/// Makes a directory that no other user can change or replace: what others can write is not to be loaded into programs.
+#[cfg(unix)]
+fn make_ours(directory: &Path) -> anyhow::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+    let made = fs::DirBuilder::new().mode(0o700).create(directory);
+    let there = fs::symlink_metadata(directory).or_else(|error| made.and(Err(error)))?;
+    let is_ours = there.is_dir() && there.uid() == user() && there.mode() & 0o002 == 0;
     ensure!(is_ours, "{}: belongs to another user, or everybody can write there", directory.display());
     Ok(())
+}
+
+#[cfg(not(unix))]
+fn make_ours(directory: &Path) -> anyhow::Result<()> {
+    Ok(fs::create_dir_all(directory)?)
 }
 
 fn unpack_below(directory: &Path) -> anyhow::Result<Library> {
@@ -97,12 +113,13 @@ fn unpack_below(directory: &Path) -> anyhow::Result<Library> {
         ("libatomvet_agent.so", AGENT),
         ("atomvet.h", HEADER),
     ];
-    fs::create_dir_all(directory)?;
-    #[cfg(unix)]
-    ensure_ours(directory)?;
+    let home = directory.parent().context("a directory in another")?;
+    home.parent().map_or(Ok(()), fs::create_dir_all)?;
+    make_ours(home)?;
+    make_ours(directory)?;
     for (name, bytes) in files {
         let file = directory.join(name);
-        if fs::metadata(&file).is_ok_and(|there| there.len() == bytes.len() as u64) {
+        if fs::read(&file).is_ok_and(|there| there == bytes) {
             continue;
         }
         // Others may do the same at this moment: a file appears whole.
@@ -147,6 +164,30 @@ mod tests {
         for linked in [HOOKS, HOOKS_SHARED, HOOKS_STATIC] {
             assert_eq!(hooks(linked), wanted);
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_others_can_write_is_not_trusted() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let root = tempfile::tempdir().expect("a directory");
+        let home = root.path().join("home");
+        let version = home.join("1");
+        let runtime = unpack_below(&version).expect("unpacked").directory.join("libtsan.so.2");
+        let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
+        assert_eq!([mode(&home), mode(&version)], [0o700; 2]);
+        // Of the same length, and other bytes.
+        fs::write(&runtime, vec![0; RUNTIME.len()]).expect("written");
+        unpack_below(&version).expect("unpacked again");
+        assert!(fs::read(&runtime).expect("there") == RUNTIME);
+        for open in [&home, &version] {
+            fs::set_permissions(open, fs::Permissions::from_mode(0o777)).expect("opened");
+            assert!(unpack_below(&version).is_err(), "{}", open.display());
+            fs::set_permissions(open, fs::Permissions::from_mode(0o700)).expect("closed");
+        }
+        let elsewhere = root.path().join("elsewhere");
+        symlink(&home, &elsewhere).expect("a link");
+        assert!(unpack_below(&elsewhere.join("1")).is_err());
     }
 
     #[test]
