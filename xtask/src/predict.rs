@@ -14,7 +14,7 @@ use atomvet_check::{Config, Findings, Kind, notation};
 use atomvet_trace::wellformed::{Discipline, Wellformed};
 use atomvet_trace::{Event, EventId, Names, Op};
 
-use crate::schedules::Schedules;
+use crate::schedules::{Schedules, Share};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -58,7 +58,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         columns[at].count(truth.as_ref());
         if let Some(truth) = truth {
             trials.iter_mut().for_each(|trial| trial.judge(at, seed, &events, &truth));
-            schedules[at].judge(recommended, &events, &truth);
+            schedules[at].judge(recommended, (seed, &events), &truth, &LIMITS);
         }
     }
     print(&columns, &trials, &schedules, start.elapsed());
@@ -321,7 +321,12 @@ fn print(columns: &[Programs], trials: &[Trial], schedules: &[Schedules], took: 
         let name = format!("{} ({})", trial.entry.info.name, trial.sense.name());
         row(&name, trial.scores.iter().map(cell).collect());
     }
-    println!("\nof the units that have a schedule, those for which one is found and verified");
-    row("commit-node", schedules.iter().map(|of_column| format!("{:.2}%", of_column.percent())).collect());
+    println!(
+        "\nschedules that are found and verified (commit-node's findings; none is wrong but in the last row)"
+    );
+    let share = |of: fn(&Schedules) -> &Share| schedules.iter().map(|column| of(column).percent()).collect();
+    row("with a schedule: found", share(|column| &column.with_recorded_values));
+    row("violable: found, or relaxed", share(|column| &column.with_any_values));
+    row("relaxed, with branches: right", share(|column| &column.with_branches));
     println!("\n{:.1} s", took.as_secs_f64());
 }

@@ -78,11 +78,12 @@ pub fn enumerate(events: &[Event], limits: &Limits) -> Option<Truth> {
     let coarse = Lattice::new(Steps::new(events, Grain::Coarse)?, &mut budget)?;
     let deadlock_possible = fine.has_deadlock();
     let (mut violable, mut schedulable) = (Vec::new(), Vec::new());
+    let all_steer = vec![true; events.len()];
     // Both grains have the same units, of different steps.
     for (unit, fine_unit) in coarse.steps.units.iter().zip(&fine.steps.units) {
         if unit.accesses > 1 && violable::is_violable(&coarse, unit, &mut budget)? {
             violable.push(unit.first_event);
-            if violable::is_schedulable(&fine, fine_unit, &mut budget)? {
+            if violable::is_schedulable(&fine, fine_unit, &all_steer, &mut budget)? {
                 schedulable.push(unit.first_event);
             }
         }
@@ -92,6 +93,21 @@ pub fn enumerate(events: &[Event], limits: &Limits) -> Option<Truth> {
     let conflict_atomic = !surely_cyclic && !coarse.has_cycle(&mut budget)?;
     let view_atomic = conflict_atomic || view::is_view_atomic(&coarse, &mut budget)?;
     Some(Truth { deadlock_possible, conflict_atomic, view_atomic, violable, schedulable })
+}
+
+/// The units that can be violated in a program with branches: a read for which `steers` says so decides what its thread does
+/// next. Where it sees another write than recorded, or one whose value came from such a read, its thread is not followed any
+/// further. All other reads only decide what their thread writes. None as in [`enumerate`].
+pub fn violable_with_branches(events: &[Event], steers: &[bool], limits: &Limits) -> Option<Vec<EventId>> {
+    let mut budget = Budget { left: limits.states };
+    let fine = Lattice::new(Steps::new(events, Grain::Fine)?, &mut budget)?;
+    let mut violable = Vec::new();
+    for unit in fine.steps.units.iter().filter(|unit| unit.accesses > 1) {
+        if violable::is_schedulable(&fine, unit, steers, &mut budget)? {
+            violable.push(unit.first_event);
+        }
+    }
+    Some(violable)
 }
 
 /// How many states may still be visited.

@@ -68,6 +68,8 @@ impl Locks {
 /// A read, a write, or both in one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Access {
+    /// Its event's index in the trace.
+    pub(super) event: usize,
     /// Which variable, in which of its lives: a dense number.
     pub(super) variable: usize,
     pub(super) reads: bool,
@@ -286,6 +288,7 @@ fn moments(events: &[Event]) -> Option<Vec<Moment>> {
                 let begins_life = |op: Op| matches!(op, Op::Alloc(y) | Op::Free(y) if x == y);
                 let life = events[..i].iter().filter(|event| begins_life(event.op)).count();
                 access = Some(Access {
+                    event: i,
                     variable: variables.of((x, life))?,
                     reads: !matches!(event.op, Op::Write(..)),
                     writes: !matches!(event.op, Op::Read(..)),

@@ -197,3 +197,16 @@ fn what_follows_a_barrier_is_no_part_of_what_comes_before_it() {
     let truth = enumerate(&parse(trace).0, &Limits::default()).unwrap();
     assert!(truth.conflict_atomic && truth.view_atomic && truth.violable.is_empty());
 }
+
+#[test]
+fn a_branch_is_not_followed_where_it_reads_something_else() {
+    let (events, _) = parse("1:b 1:r(x) 1:w(x) 1:e 2:b 2:r(x) 2:w(x) 2:e");
+    let violable = |branch: Option<usize>| {
+        let steers: Vec<bool> = (0..events.len()).map(|event| Some(event) == branch).collect();
+        violable_with_branches(&events, &steers, &Limits::default()).expect("it is small")
+    };
+    assert_eq!(violable(None), [EventId(0), EventId(4)]);
+    assert_eq!(violable(Some(1)), [EventId(0), EventId(4)]);
+    // T2 reads what T1 wrote, and would stop if it read anything else.
+    assert_eq!(violable(Some(5)), []);
+}

@@ -27,15 +27,20 @@ pub(super) fn is_violable(lattice: &Lattice, unit: &Unit, budget: &mut Budget) -
     })
 }
 
-/// Whether it is violated in some interleaving in which every read sees the write that was recorded, or is
-/// the last event of its thread. What an update writes after it read something else is not what was
-/// recorded, for whoever reads it.
-pub(super) fn is_schedulable(lattice: &Lattice, unit: &Unit, budget: &mut Budget) -> Option<bool> {
-    /// Written by an update that read something else.
+/// Whether it is violated in some interleaving in which every read that steers its thread sees the write that was recorded, or
+/// is the last event of its thread. What a thread writes after it read something else is not what was
+/// recorded, for whoever reads it. `steers` is per event of the trace.
+pub(super) fn is_schedulable(
+    lattice: &Lattice,
+    unit: &Unit,
+    steers: &[bool],
+    budget: &mut Budget,
+) -> Option<bool> {
+    /// Written by a thread that read something else.
     const OTHER_VALUE: u8 = u8::MAX;
-    // Besides: the last writer of each variable; the threads that may not go on, as bits.
-    let start = (PerThread::default(), [NOT; MOST_THREADS], [0; MOST_VARIABLES], 0_u8);
-    budget.search(start, |(at, after, writers, stopped), next| {
+    // Besides: the last writer of each variable; the threads that may not go on, and those that read something else, as bits.
+    let start = (PerThread::default(), [NOT; MOST_THREADS], [0; MOST_VARIABLES], 0_u8, 0_u8);
+    budget.search(start, |(at, after, writers, stopped, astray), next| {
         for (thread, step) in lattice.moves(at) {
             let ended_early = (0..MOST_THREADS).filter(|&other| step.needs_more >> other & 1 == 1);
             let waits_forever = |other: usize| stopped >> other & 1 == 1 && at[other] == step.needs[other];
@@ -43,19 +48,25 @@ pub(super) fn is_schedulable(lattice: &Lattice, unit: &Unit, budget: &mut Budget
                 continue;
             }
             let before = lattice.directly_before(at, thread, step);
-            let (mut at, mut after, mut writers, mut stopped) = (*at, *after, *writers, *stopped);
+            let (mut at, mut after, mut writers) = (*at, *after, *writers);
+            let (mut stopped, mut astray) = (*stopped, *astray);
             if let Some(access) = step.access {
                 let as_recorded = !access.reads || writers[access.variable] == step.source;
-                if !as_recorded {
-                    stopped |= 1 << thread;
+                match steers.get(access.event) {
+                    _ if as_recorded => {}
+                    Some(false) => astray |= 1 << thread,
+                    _ => stopped |= 1 << thread,
                 }
                 if access.writes {
+                    let as_recorded = as_recorded && astray >> thread & 1 == 0;
                     writers[access.variable] = if as_recorded { step.number } else { OTHER_VALUE };
                 }
             }
             match advance(unit, thread, &before, &mut at, &mut after) {
                 Advance::Violates => return Search::Found,
-                Advance::Goes if stopped >> unit.thread & 1 == 0 => next.push((at, after, writers, stopped)),
+                Advance::Goes if stopped >> unit.thread & 1 == 0 => {
+                    next.push((at, after, writers, stopped, astray));
+                }
                 Advance::Over | Advance::Goes => {}
             }
         }
