@@ -179,10 +179,11 @@ fn proof(search: &str, schedule: Option<&str>, relaxed: &[RelaxedRead]) -> Optio
             }
             format!("Schedule: {found} There, these reads see another write than in this run: {}.", joined(&reads))
         }
-        "none" => "Schedule: none, all were tried: the locks allow it, but not with the values that the program reads."
+        "none" => "Schedule: none exists for these events, all were tried: the locks allow their order, but not with the values that \
+                   the program reads."
             .to_owned(),
-        "impossible" => "Schedule: none, all were tried: locks and the order of threads do not allow it. This is a false alarm of \
-                         the algorithm."
+        "impossible" => "Schedule: none exists for these events, all were tried: locks and the order of threads do not allow their \
+                         order. This is a false alarm of the algorithm."
             .to_owned(),
         "out of budget" => "Schedule: none found within the budget (check --budget raises it).".to_owned(),
         _ => return None,

@@ -243,7 +243,7 @@ impl Atomizer {
         let held = thread.held.iter().map(|held| held.0).collect();
         let first = Moment { event: committed, held: thread.committed_held.clone() };
         let moments = vec![first, Moment { event: here, held }];
-        let pattern = Pattern { block, moments, order: Vec::new() };
+        let pattern = Pattern { block, transaction, moments, order: Vec::new() };
         out.predicted.violation(Strength::Suspected, Reason::Movers, transaction, vec![pattern]);
         self.figures.broken += 1;
     }

@@ -160,6 +160,7 @@ pub(super) fn pattern(
     let block = execution.innermost(access(accesses[0]), access(accesses[second]));
     Pattern {
         block: block.unwrap_or(unit.block),
+        transaction: unit.block,
         moments: accesses.iter().map(|&number| execution.moment(access(number))).collect(),
         order,
     }

@@ -23,6 +23,8 @@ pub struct Moment {
 pub struct Pattern {
     /// The block that it breaks: the innermost one that has the first and the last moment.
     pub block: Block,
+    /// The outermost block around that, or the critical section outside every block.
+    pub transaction: Block,
     /// What would happen, in this order. The first and the last are of the broken block's thread.
     pub moments: Vec<Moment>,
     /// Pairs of moments (as indices) whose order makes it a violation: the accesses conflict.
@@ -116,9 +118,9 @@ pub struct Prediction {
     pub strength: Strength,
     /// Why.
     pub reason: Reason,
-    /// The outermost block around it, or the critical section outside every block.
+    /// The outermost block around the first instance, or the critical section outside every block.
     pub transaction: Block,
-    /// How it could be broken, in one way or several; never empty. The first is the one to show.
+    /// How it could be broken, in one way or several, in this instance or another; never empty. The first is the one to show.
     pub patterns: Vec<Pattern>,
     /// How many instances were folded into this one, the first.
     pub count: u64,

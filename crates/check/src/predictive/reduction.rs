@@ -71,7 +71,7 @@ fn judge(test: RaceTest, execution: &Execution, effort: &mut Effort, out: &mut P
 fn pattern(execution: &Execution, unit: UnitId, (first, second): Break) -> Pattern {
     let moments = vec![moment(execution, unit, first), moment(execution, unit, second)];
     let block = innermost(execution, unit, &moments[0].event, &moments[1].event);
-    Pattern { block, moments, order: Vec::new() }
+    Pattern { block, transaction: execution.unit(unit).block, moments, order: Vec::new() }
 }
 
 fn moment(execution: &Execution, unit: UnitId, step: Step) -> Moment {

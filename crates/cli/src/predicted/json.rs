@@ -47,7 +47,7 @@ fn violation(foreboding: &Foreboding, aside: Option<&Aside>, names: &Names) -> m
         strength: prediction.strength.name().to_owned(),
         reason: if is_pattern { "pattern" } else { "movers" }.to_owned(),
         block: block(shown.map_or(prediction.transaction, |pattern| pattern.block), names),
-        transaction: block(prediction.transaction, names),
+        transaction: block(shown.map_or(prediction.transaction, |pattern| pattern.transaction), names),
         shape: shown.filter(|_| is_pattern).map(|pattern| pattern.shape().name().to_owned()),
         variables: (shown.iter().flat_map(|pattern| pattern.variables()))
             .map(|variable| names.variables.get(variable).to_owned())

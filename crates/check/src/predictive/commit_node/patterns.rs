@@ -187,6 +187,7 @@ pub(in crate::predictive) fn pattern(
     }
     order.push((out, moments.len()));
     moments.push(execution.moment(access(e2)));
-    let block = execution.innermost(access(e1), access(e2)).unwrap_or(execution.unit(broken).block);
-    Some(Pattern { block, moments, order })
+    let transaction = execution.unit(broken).block;
+    let block = execution.innermost(access(e1), access(e2)).unwrap_or(transaction);
+    Some(Pattern { block, transaction, moments, order })
 }
