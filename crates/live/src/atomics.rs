@@ -13,7 +13,6 @@ use crate::thread::Thread;
 impl<F: Findings> Engine<F> {
     /// An atomic operation on up to 16 aligned bytes. It is stamped before it takes effect, and nobody else who calls this
     /// comes between the two. `expected` says what the operation is going to be, `operate` performs it.
-    ///
     pub fn atomic<T>(
         &self,
         thread: &Thread,
@@ -22,7 +21,11 @@ impl<F: Findings> Engine<F> {
         operate: impl FnOnce() -> T,
     ) -> T {
         let _held = self.data.lock(self.data.granule(access.address));
-        let access = Access { operation: expected(), ..*access };
+        let operation = match expected() {
+            update if update.commutes() && !self.commuting_updates => Operation::Update,
+            operation => operation,
+        };
+        let access = Access { operation, ..*access };
         self.one_event(thread, &access, |granule, bytes, access| match access.operation {
             Operation::Read => {
                 self.data.older().note_read(granule, bytes);

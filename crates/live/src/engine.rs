@@ -25,6 +25,7 @@ use crate::epoch::{Bytes, Epoch, INDEXES, Stamp};
 use crate::history::Join;
 use crate::rule::slot_of;
 use crate::shadow::{GRANULE, Shadow};
+use crate::signals::{Kind, Signals};
 use crate::thread::Thread;
 use crate::threads::Threads;
 
@@ -45,6 +46,10 @@ pub struct Config {
     pub sites: usize,
     /// Whether operations on locks conflict, too, as in the papers; otherwise only accesses to data do.
     pub lock_conflicts: bool,
+    /// Whether a wait splits the open blocks.
+    pub split_at_waits: bool,
+    /// Whether atomic updates of one kind commute.
+    pub commuting_updates: bool,
 }
 
 impl Config {
@@ -57,6 +62,8 @@ impl Config {
         older_nodes: 1 << 26,
         sites: 1 << 14,
         lock_conflicts: false,
+        split_at_waits: true,
+        commuting_updates: true,
     };
 }
 
@@ -96,7 +103,10 @@ pub struct Engine<F> {
     objects: Shadow,
     /// Whether any of them was ever stamped.
     has_objects: AtomicBool,
-    lock_conflicts: bool,
+    /// What semaphores, barriers and publications order, if operations on locks conflict.
+    signals: Option<Signals>,
+    split_at_waits: bool,
+    pub(crate) commuting_updates: bool,
     /// Where violations go.
     pub findings: F,
 }
@@ -109,9 +119,16 @@ impl<F: Findings> Engine<F> {
         const OBJECTS: usize = 0x5800_0000_0000;
         let data = Shadow::new(DATA, config.address_bits, config.older_nodes)?;
         let objects = Shadow::new(OBJECTS, config.address_bits - OBJECT_SHIFT, config.older_nodes)?;
-        let lock_conflicts = config.lock_conflicts;
-        let (threads, has_objects) = (Threads::new(config)?, AtomicBool::new(lock_conflicts));
-        Some(Engine { threads, data, objects, has_objects, lock_conflicts, findings })
+        Some(Engine {
+            threads: Threads::new(config)?,
+            data,
+            objects,
+            has_objects: AtomicBool::new(config.lock_conflicts),
+            signals: if config.lock_conflicts { Some(Signals::new()?) } else { None },
+            split_at_waits: config.split_at_waits,
+            commuting_updates: config.commuting_updates,
+            findings,
+        })
     }
 
     /// The threads.
@@ -174,8 +191,11 @@ impl<F: Findings> Engine<F> {
         }
     }
 
-    /// The thread waits: its open blocks start anew.
+    /// The thread has waited: its open blocks start anew, unless waits do not split.
     pub fn split(&self, thread: &Thread) {
+        if !self.split_at_waits {
+            return;
+        }
         thread.blocks.each_started_by(thread.off_trial(), |path| self.findings.off_trial(path));
         thread.blocks.split(thread.fresh_time());
         if thread.blocks.depth() > 0 {
@@ -186,7 +206,7 @@ impl<F: Findings> Engine<F> {
 
     /// A lock was taken or is about to be released, exclusively.
     pub fn lock(&self, thread: &Thread, lock: u64, site: u64) {
-        if self.lock_conflicts {
+        if self.signals.is_some() {
             let (granule, bytes) = self.object(lock);
             let access = object_access(lock, site, Operation::Lock);
             self.write_granule(thread, &self.objects, granule, bytes, &access);
@@ -195,7 +215,7 @@ impl<F: Findings> Engine<F> {
 
     /// A lock was taken or is about to be released, shared with others.
     pub fn lock_shared(&self, thread: &Thread, lock: u64, site: u64) {
-        if self.lock_conflicts {
+        if self.signals.is_some() {
             let (granule, bytes) = self.object(lock);
             let access = object_access(lock, site, Operation::SharedLock);
             self.read_granule(thread, &self.objects, granule, bytes, &access);
@@ -214,6 +234,65 @@ impl<F: Findings> Engine<F> {
             let access = object_access(once, site, Operation::SharedLock);
             self.read_held(thread, &self.objects, granule, bytes, &access);
         }
+        self.observe(thread, once, site);
+    }
+
+    /// A semaphore begins its life with so many counts.
+    pub fn semaphore(&self, semaphore: u64, counts: u64) {
+        if let Some(signals) = &self.signals {
+            signals.initialise(semaphore, Kind::Semaphore, counts);
+        }
+    }
+
+    /// A semaphore is about to be counted up.
+    pub fn post(&self, thread: &Thread, semaphore: u64) {
+        if let Some(signals) = &self.signals {
+            signals.post(semaphore, thread.stamp());
+        }
+    }
+
+    /// A semaphore was counted down, for which the thread may have waited.
+    pub fn take(&self, thread: &Thread, semaphore: u64, site: u64) {
+        self.split(thread);
+        if let Some(epoch) = self.signals.as_ref().and_then(|signals| signals.take(semaphore)) {
+            self.depend(thread, epoch, &object_access(semaphore, site, Operation::Lock));
+        }
+    }
+
+    /// A barrier begins its life, for so many threads.
+    pub fn barrier(&self, barrier: u64, threads: u64) {
+        if let Some(signals) = &self.signals {
+            signals.initialise(barrier, Kind::Barrier, threads);
+        }
+    }
+
+    /// The thread arrives at a barrier: the episode, for [`Engine::leave`].
+    pub fn arrive(&self, thread: &Thread, barrier: u64) -> u64 {
+        self.signals.as_ref().map_or(0, |signals| signals.arrive(barrier, thread.stamp()))
+    }
+
+    /// The thread goes on after an episode of a barrier.
+    pub fn leave(&self, thread: &Thread, barrier: u64, episode: u64, site: u64) {
+        self.split(thread);
+        if let Some(signals) = &self.signals {
+            let access = object_access(barrier, site, Operation::Lock);
+            signals.leave(barrier, episode, |epoch| self.depend(thread, epoch, &access));
+        }
+    }
+
+    /// What the thread has done so far is made known under this address.
+    pub fn publish(&self, thread: &Thread, address: u64) {
+        if let Some(signals) = &self.signals {
+            signals.publish(address, thread.stamp());
+        }
+    }
+
+    /// The thread comes to know what was made known under this address.
+    pub fn observe(&self, thread: &Thread, address: u64, site: u64) {
+        if let Some(signals) = &self.signals {
+            let access = object_access(address, site, Operation::Lock);
+            signals.published(address, |epoch| self.depend(thread, epoch, &access));
+        }
     }
 
     fn object(&self, address: u64) -> (usize, Bytes) {
@@ -223,6 +302,9 @@ impl<F: Findings> Engine<F> {
 
     /// Memory is allocated or freed: other variables begin there.
     pub fn new_life(&self, address: u64, bytes: u64) {
+        if let Some(signals) = &self.signals {
+            signals.forget(address, bytes);
+        }
         let slots = self.threads.slots_in_use();
         self.data.clear(address, bytes, slots);
         if self.has_objects.load(Relaxed) {

@@ -36,6 +36,7 @@ pub mod memory;
 pub mod older;
 pub mod rule;
 pub mod shadow;
+mod signals;
 pub mod sites;
 pub mod spin;
 pub mod table;

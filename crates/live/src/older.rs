@@ -200,11 +200,6 @@ impl Older {
             fresh
         })
     }
-
-    /// Frees the lock of a holder that does not exist in this process: after a fork.
-    pub fn reset_locks(&self) {
-        spin::reset(&self.allocating);
-    }
 }
 
 /// Here the operation stands where other words have the bytes of the time before.

@@ -138,10 +138,4 @@ impl Shadow {
         // The flags stay: they may cost a slow path, and tell of nothing that is not there.
         self.write(granule).store(write.plain().without(bytes).0 | write.flags(), Relaxed);
     }
-
-    /// Frees the locks of holders that do not exist in this process: after a fork.
-    pub fn reset_locks(&self) {
-        self.stripes.iter().for_each(spin::reset);
-        self.older.reset_locks();
-    }
 }

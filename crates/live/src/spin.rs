@@ -21,11 +21,6 @@ fn wait(word: &AtomicU64) {
     }
 }
 
-/// Releases a lock whose holder does not exist in this process: after a fork.
-pub fn reset(word: &AtomicU64) {
-    word.store(0, Ordering::Release);
-}
-
 /// Holds a lock until dropped.
 #[derive(Debug)]
 pub struct Held<'a>(&'a AtomicU64);
@@ -33,6 +28,6 @@ pub struct Held<'a>(&'a AtomicU64);
 impl Drop for Held<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        reset(self.0);
+        self.0.store(0, Ordering::Release);
     }
 }

@@ -369,9 +369,25 @@ impl Thread {
         Some(thread)
     }
 
-    /// Accesses are ignored while this is above 0.
-    pub fn ignore(&mut self, ignoring: u32) {
-        self.ignoring = ignoring;
+    /// Accesses are ignored as long as this was asked for more often than taken back.
+    pub fn ignore(&mut self, more: bool) {
+        self.ignoring = if more { self.ignoring + 1 } else { self.ignoring.saturating_sub(1) };
+    }
+
+    /// Whether this library is at work in the thread.
+    pub fn is_busy(&self) -> bool {
+        self.busy != 0
+    }
+
+    /// Does something as this library's work; none if the thread is at such work already.
+    pub fn at_work<T>(&mut self, something: impl FnOnce(&mut Thread) -> T) -> Option<T> {
+        if self.is_busy() {
+            return None;
+        }
+        self.busy = 1;
+        let result = something(self);
+        self.busy = 0;
+        Some(result)
     }
 
     /// Keeps others from recording anything on behalf of this thread, until [`Thread::let_others`].

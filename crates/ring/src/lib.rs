@@ -40,6 +40,12 @@ pub const NO_PATIENCE: &str = "ATOMVET_NO_PATIENCE";
 /// The environment variable that, if set to anything, lets operations on locks conflict in the checker of `crates/live`.
 pub const LIVE_CONFLICTS: &str = "ATOMVET_LIVE_LOCK_CONFLICTS";
 
+/// The same for waits, which then do not split blocks there.
+pub const LIVE_STRICT_WAITS: &str = "ATOMVET_LIVE_STRICT_WAITS";
+
+/// The same for atomic updates of one kind, which then do not commute there.
+pub const LIVE_STRICT_ATOMICS: &str = "ATOMVET_LIVE_STRICT_ATOMICS";
+
 /// The first word of a ring. Changes with the layout.
 pub const MAGIC: u64 = 0x3430_676e_6972_7661;
 

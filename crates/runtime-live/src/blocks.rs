@@ -12,39 +12,53 @@ use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use atomvet_live::blocks::Call;
+use atomvet_live::engine::Engine;
+use atomvet_live::table::Table;
 
 use crate::ring::{Block, LOW};
 use crate::thread::{self, Thread};
-use crate::{process, recording};
+use crate::{process, recording, stream};
 
 /// Enters a block, in a frame at `stack`.
 #[inline(always)]
 pub(crate) fn enter(block: u64, stack: usize, place: usize) {
     let Some(thread) = Thread::recording() else { return };
     let Some(engine) = process::engine() else { return };
-    if let Some(call) = thread.checked().blocks().innermost()
-        && (call.stack as usize) < stack
-    {
-        drop_dead(thread, stack);
+    let done = thread.at_work(|thread| {
+        if let Some(call) = thread.checked().blocks().innermost()
+            && (call.stack as usize) < stack
+        {
+            drop_dead(engine, thread, stack);
+        }
+        recording::entering(thread, block, place);
+        engine.begin(thread.checked(), &Call { function: block, site: place as u64, stack: stack as u64 });
+    });
+    // Its end will find the same: a signal handler is over before the work that it interrupted goes on.
+    if done.is_none() {
+        stream::count_lost_in_handler();
     }
-    recording::entering(thread, block, place);
-    engine.begin(thread.checked(), &Call { function: block, site: place as u64, stack: stack as u64 });
+}
+
+/// Does something with the open blocks of a thread.
+#[inline(always)]
+fn change(thread: &Thread, something: impl FnOnce(&'static Engine<Table>, &Thread)) {
+    if let Some(engine) = process::engine() {
+        thread.at_work(|thread| something(engine, thread));
+    }
 }
 
 /// Leaves the innermost block.
 #[inline(always)]
-pub(crate) fn leave(thread: &mut Thread) {
-    if let Some(engine) = process::engine() {
-        engine.end(thread.checked());
-    }
+pub(crate) fn leave(thread: &Thread) {
+    change(thread, |engine, thread| engine.end(thread.checked()));
 }
 
 /// Takes frames away that stand below `stack`: whatever was there has been left.
 #[cold]
 #[inline(never)]
-fn drop_dead(thread: &mut Thread, stack: usize) {
+fn drop_dead(engine: &Engine<Table>, thread: &Thread, stack: usize) {
     // On another stack (a signal's, a coroutine's) nothing can be said.
-    let own = thread.stack_low..thread.stack_high;
+    let own = thread.stack();
     if !own.contains(&stack) {
         return;
     }
@@ -52,22 +66,26 @@ fn drop_dead(thread: &mut Thread, stack: usize) {
         && (call.stack as usize) < stack
         && own.contains(&(call.stack as usize))
     {
-        leave(thread);
+        engine.end(thread.checked());
     }
 }
 
-/// The thread goes on at a place further up its stack.
+/// The thread goes on at a place further up its stack. If a signal handler leaves for it that has interrupted this library, that
+/// work is not finished.
 pub(crate) fn jump(stack: usize) {
     if let Some(thread) = thread::current() {
-        drop_dead(thread, stack);
+        thread.abandon_work();
+        change(thread, |engine, thread| drop_dead(engine, thread, stack));
     }
 }
 
 /// All blocks end with their thread.
-pub(crate) fn leave_all(thread: &mut Thread) {
-    while thread.checked().has_open_blocks() {
-        leave(thread);
-    }
+pub(crate) fn leave_all(thread: &Thread) {
+    change(thread, |engine, thread| {
+        while thread.checked().has_open_blocks() {
+            engine.end(thread.checked());
+        }
+    });
 }
 
 /// The hook of `-fsanitize=thread`. Its stack pointer is that of the function, plus the return address.
@@ -90,22 +108,24 @@ unsafe extern "C" fn __tsan_func_exit() {
 
 unsafe extern "C" fn function_left(returns_to: usize, stack: usize) {
     let Some(thread) = thread::current() else { return };
-    if let Some(innermost) = thread.checked().blocks().innermost()
-        && innermost.site as usize != returns_to
-    {
-        drop_dead(thread, stack);
-        leave_annotations(thread);
-    }
-    leave(thread);
+    change(thread, |engine, thread| {
+        if let Some(innermost) = thread.checked().blocks().innermost()
+            && innermost.site as usize != returns_to
+        {
+            drop_dead(engine, thread, stack);
+            leave_annotations(engine, thread);
+        }
+        engine.end(thread.checked());
+    });
 }
 
 /// An annotation ends with its function at the latest.
 #[inline(always)]
-fn leave_annotations(thread: &mut Thread) {
+fn leave_annotations(engine: &Engine<Table>, thread: &Thread) {
     while let Some(call) = thread.checked().blocks().innermost()
         && call.function >> 48 == Block::Label as u64
     {
-        leave(thread);
+        engine.end(thread.checked());
     }
 }
 
@@ -125,25 +145,21 @@ unsafe extern "C" fn named_function_entered(function: usize, caller: usize, stac
 unsafe extern "C" fn __cyg_profile_func_exit(function: usize, _caller: usize) {
     let Some(thread) = thread::current() else { return };
     let block = (Block::Function as u64) << 48 | function as u64 & LOW;
-    match thread.checked().blocks().innermost() {
-        Some(call) if call.function != block => leave_until(thread, |other| other == block, true),
-        _ => leave(thread),
-    }
+    change(thread, |engine, thread| match thread.checked().blocks().innermost() {
+        Some(call) if call.function != block => leave_until(engine, thread, |other| other == block),
+        _ => engine.end(thread.checked()),
+    });
 }
 
-/// Leaves everything above the innermost block that is meant, and that block too if it says so. Nothing happens if there is
-/// no such block: it was entered unseen.
+/// Leaves everything from the innermost block on that is meant. Nothing happens if there is no such block: it was entered unseen.
 #[cold]
 #[inline(never)]
-fn leave_until(thread: &mut Thread, is_meant: impl Fn(u64) -> bool, and_that: bool) {
+fn leave_until(engine: &Engine<Table>, thread: &Thread, is_meant: impl Fn(u64) -> bool) {
     let blocks = thread.checked().blocks();
     let told_apart = blocks.depth().min(atomvet_live::blocks::DEEPEST);
     let Some(found) = (0..told_apart).rev().find(|&frame| is_meant(blocks.function(frame))) else { return };
-    while blocks.depth() > found + 1 {
-        leave(thread);
-    }
-    if and_that {
-        leave(thread);
+    while blocks.depth() > found {
+        engine.end(thread.checked());
     }
 }
 
@@ -192,7 +208,9 @@ pub(crate) fn forget_labels() {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn atomvet_end() {
     if let Some(thread) = Thread::recording() {
-        leave_until(thread, |block| block >> 48 == Block::Label as u64, true);
+        change(thread, |engine, thread| {
+            leave_until(engine, thread, |block| block >> 48 == Block::Label as u64);
+        });
     }
 }
 
@@ -200,7 +218,7 @@ unsafe extern "C" fn atomvet_end() {
 #[unsafe(no_mangle)]
 extern "C" fn atomvet_hint_begin() {
     if let Some(thread) = Thread::recording() {
-        thread.ignore(thread.ignoring + 1);
+        thread.ignore(true);
     }
 }
 
@@ -208,6 +226,6 @@ extern "C" fn atomvet_hint_begin() {
 #[unsafe(no_mangle)]
 extern "C" fn atomvet_hint_end() {
     if let Some(thread) = thread::current() {
-        thread.ignore(thread.ignoring.saturating_sub(1));
+        thread.ignore(false);
     }
 }

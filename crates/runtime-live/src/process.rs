@@ -3,7 +3,7 @@
 //! Everything starts at the first hook that is reached, because hooks run before any constructor of ours may.
 
 use core::ffi::{CStr, c_int};
-use core::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
 
 use atomvet_live::engine::{Config, Engine};
 use atomvet_live::memory::{Place, Words};
@@ -12,7 +12,7 @@ use atomvet_live::table::{Counter, MAGIC, Table, WORDS};
 use crate::interpose::{libraries, threads};
 use crate::lock::Guarded;
 use crate::ring::writer::{Refused, reader};
-use crate::ring::{DIRECTORY, LIVE_CONFLICTS, RECORD_ALL};
+use crate::ring::{DIRECTORY, LIVE_CONFLICTS, LIVE_STRICT_ATOMICS, LIVE_STRICT_WAITS, RECORD_ALL};
 use crate::{blocks, real, recording, sys, thread};
 
 static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
@@ -40,14 +40,42 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-/// The checker; null before the program is under test. A forked child gets another.
-static ENGINE: AtomicPtr<Engine<Table>> = AtomicPtr::new(core::ptr::null_mut());
+/// The checker; null before the program is under test. A child of whatever fork finds null, too: the kernel wipes the page. (A child
+/// of `vfork` is in its parent's memory, and goes on there.)
+static ENGINE: OwnPage = OwnPage(AtomicPtr::new(core::ptr::null_mut()));
+/// The same in children, until they have a checker of their own.
+static INHERITED: AtomicPtr<Engine<Table>> = AtomicPtr::new(core::ptr::null_mut());
+/// The process whose checker it is.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+
+#[repr(align(4096))]
+struct OwnPage(AtomicPtr<Engine<Table>>);
 
 /// The checker.
 #[inline(always)]
 pub(crate) fn engine() -> Option<&'static Engine<Table>> {
     // SAFETY: null, or what `open` has put there, which lives for ever.
-    unsafe { ENGINE.load(Ordering::Acquire).as_ref() }
+    let engine = unsafe { ENGINE.0.load(Ordering::Acquire).as_ref() };
+    if engine.is_none() {
+        notice_fork();
+    }
+    engine
+}
+
+/// Gives a child of a fork that libc does not know of (`_Fork`, `clone`, the system call) its own checker. The event at hand is
+/// its parent's last.
+#[cold]
+#[inline(never)]
+fn notice_fork() {
+    if has_started() && PROCESS.load(Ordering::Relaxed) != sys::process() {
+        after_fork();
+    }
+}
+
+/// Has the kernel wipe [`ENGINE`] in children.
+fn wipe_in_children() {
+    const WIPE_ON_FORK: usize = 18;
+    sys::call(sys::MADVISE, [(&raw const ENGINE).addr(), size_of::<OwnPage>(), WIPE_ON_FORK, 0, 0, 0]);
 }
 
 /// Whether the program is under test. Decides that when asked for the first time.
@@ -99,16 +127,25 @@ fn open() -> bool {
         Ok(words) => words,
         Err(reason) => return refuse(&PATHS.lock().directory, reason),
     };
-    let lock_conflicts = find_variable(LIVE_CONFLICTS, &mut [0; 1024]);
+    let is_set = |name| find_variable(name, &mut [0; 1024]);
+    let config = Config {
+        lock_conflicts: is_set(LIVE_CONFLICTS),
+        split_at_waits: !is_set(LIVE_STRICT_WAITS),
+        commuting_updates: !is_set(LIVE_STRICT_ATOMICS),
+        ..Config::PROGRAM
+    };
     let table = Table(words);
     table.counter(Counter::Process).store(u64::from(sys::process()), Ordering::Relaxed);
-    let Some(engine) = Engine::new(&Config { lock_conflicts, ..Config::PROGRAM }, table) else {
+    let Some(engine) = Engine::new(&config, table) else {
         return refuse(&PATHS.lock().directory, NO_ADDRESS_SPACE);
     };
     let place = Place::new();
     let Some(engine) = place.fill(engine) else { return refuse(&PATHS.lock().directory, NO_ADDRESS_SPACE) };
     engine.findings.counter(Counter::Magic).store(MAGIC, Ordering::Release);
-    ENGINE.store((&raw const *engine).cast_mut(), Ordering::Release);
+    wipe_in_children();
+    PROCESS.store(sys::process(), Ordering::Relaxed);
+    INHERITED.store((&raw const *engine).cast_mut(), Ordering::Relaxed);
+    ENGINE.0.store((&raw const *engine).cast_mut(), Ordering::Release);
     // It lives for ever.
     core::mem::forget(place);
     renew_maps();
@@ -259,6 +296,13 @@ extern "C" fn after_fork() {
     if !has_started() {
         return;
     }
+    PROCESS.store(sys::process(), Ordering::Relaxed);
+    ENGINE.0.store(core::ptr::null_mut(), Ordering::Release);
+    if thread::is_at_work() {
+        // The handler of a signal has interrupted the parent's checker, which goes on in the child after it, for the last time.
+        STATE.store(ALONE, Ordering::Release);
+        return sys::complain("a signal handler forked in the middle of a check; its child is not checked");
+    }
     // What the parent's other threads held, nobody holds here.
     PATHS.reset();
     threads::reset_locks();
@@ -266,11 +310,11 @@ extern "C" fn after_fork() {
     thread::forget_others();
     blocks::forget_labels();
     recording::forget();
-    let parents = ENGINE.swap(core::ptr::null_mut(), Ordering::AcqRel);
-    if !parents.is_null() {
+    let inherited = INHERITED.swap(core::ptr::null_mut(), Ordering::Relaxed);
+    if !inherited.is_null() {
         // The address space has no room for the shadow memory of two.
         // SAFETY: the only thread there is has just forgotten its place in it, and nothing else refers to it.
-        unsafe { core::ptr::drop_in_place(parents) };
+        unsafe { inherited.drop_in_place() };
     }
     if !open() {
         STATE.store(ALONE, Ordering::Release);

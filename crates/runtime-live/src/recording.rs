@@ -79,7 +79,7 @@ pub(crate) fn forget() {
 #[inline(always)]
 fn put(header: &Header, thread: &Thread, what: u64, place: usize, second: u64) {
     let depth = thread.checked().blocks().depth().min(DEEPEST);
-    WRITER.put(header, thread.serial, what, place_of(depth, place), second);
+    WRITER.put(header, thread.serial(), what, place_of(depth, place), second);
 }
 
 /// An access that is about to be made. The thread is busy.
@@ -140,36 +140,29 @@ pub(crate) fn synchronised(thread: &Thread, kind: Kind, object: usize, place: us
 /// Something with two operands that is not about any block. The thread is busy.
 pub(crate) fn pair(thread: &Thread, kind: Kind, first: u64, second: u64) {
     if let Some(header) = WRITER.header() {
-        WRITER.put(header, thread.serial, what(kind, 0, first), 0, second);
+        WRITER.put(header, thread.serial(), what(kind, 0, first), 0, second);
     }
 }
 
-/// A block that is about to be entered.
+/// A block that is about to be entered. The thread is busy.
 #[inline(always)]
-pub(crate) fn entering(thread: &mut Thread, block: u64, place: usize) {
+pub(crate) fn entering(thread: &Thread, block: u64, place: usize) {
     if let Some(header) = WRITER.header() {
         record_block(header, thread, block, place);
     }
 }
 
-/// A signal handler that interrupted this library makes no record; the command finds the depth of the next one and makes do.
 #[inline(never)]
-fn record_block(header: &Header, thread: &mut Thread, block: u64, place: usize) {
-    if thread.busy == 0 && thread.checked().blocks().depth() < DEEPEST {
-        thread.busy = 1;
+fn record_block(header: &Header, thread: &Thread, block: u64, place: usize) {
+    if thread.checked().blocks().depth() < DEEPEST {
         put(header, thread, what(Kind::Nothing, 0, 0), place, block);
-        thread.busy = 0;
     }
 }
 
 /// The text of a label.
 pub(crate) fn label(hash: u64, text: &[u8]) {
-    if let (Some(header), Some(thread)) = (WRITER.header(), thread::current())
-        && thread.busy == 0
-    {
-        thread.busy = 1;
-        WRITER.put_label(header, thread.serial, hash, text);
-        thread.busy = 0;
+    if let (Some(header), Some(thread)) = (WRITER.header(), thread::current()) {
+        thread.at_work(|thread| WRITER.put_label(header, thread.serial(), hash, text));
     }
 }
 

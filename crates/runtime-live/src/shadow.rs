@@ -30,17 +30,18 @@ pub(crate) fn access_range(access: Access, address: usize, bytes: usize, place: 
 #[inline(always)]
 fn check(access: Access, address: usize, bytes: usize, place: usize) {
     let Some(thread) = thread::watched() else { return };
-    if thread.busy != 0 {
-        return stream::count_lost_in_handler();
-    }
     let Some(engine) = process::engine() else { return };
-    thread.busy = 1;
-    let operation = if access == Access::Read { Operation::Read } else { Operation::Write };
-    recording::accessed(thread, operation, address, bytes, place);
-    let accessed = Accessed { address: address as u64, bytes: bytes as u64, site: place as u64, operation };
-    match access {
-        Access::Read => engine.read(thread.checked(), &accessed),
-        Access::Write => engine.write(thread.checked(), &accessed),
+    let done = thread.at_work(|thread| {
+        let operation = if access == Access::Read { Operation::Read } else { Operation::Write };
+        recording::accessed(thread, operation, address, bytes, place);
+        let accessed =
+            Accessed { address: address as u64, bytes: bytes as u64, site: place as u64, operation };
+        match access {
+            Access::Read => engine.read(thread.checked(), &accessed),
+            Access::Write => engine.write(thread.checked(), &accessed),
+        }
+    });
+    if done.is_none() {
+        stream::count_lost_in_handler();
     }
-    thread.busy = 0;
 }

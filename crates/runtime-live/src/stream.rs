@@ -7,8 +7,11 @@ use crate::thread::Thread;
 use crate::{process, recording};
 
 /// Records of two numbers: libraries that come and go, and the first permits of semaphores.
-pub(crate) fn record_pair(thread: &mut Thread, kind: Kind, first: u64, second: u64) {
+pub(crate) fn record_pair(thread: &Thread, kind: Kind, first: u64, second: u64) {
     recording::pair(thread, kind, first, second);
+    if let (Kind::SemaphoreInit, Some(engine)) = (kind, process::engine()) {
+        engine.semaphore(first, second);
+    }
 }
 
 /// A thread could not be followed.

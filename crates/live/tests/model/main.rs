@@ -79,6 +79,8 @@ fn config() -> Config {
         older_nodes: 1024,
         sites: 256,
         lock_conflicts: false,
+        split_at_waits: true,
+        commuting_updates: true,
     }
 }
 

@@ -43,20 +43,18 @@ fn recorded<T>(
 ) -> T {
     let Some(thread) = thread::watched() else { return operate() };
     let Some(engine) = process::engine() else { return operate() };
-    if thread.busy != 0 {
+    if thread.is_busy() {
         stream::count_lost_in_handler();
         return operate();
     }
-    thread.busy = 1;
-    let (checked, accessed) = (thread.checked(), access(address, size, place));
-    let expected = || {
-        let operation = expected();
-        recording::atomic(thread, operation, address, size, place);
-        operation
-    };
-    let value = engine.atomic(checked, &accessed, expected, operate);
-    thread.busy = 0;
-    value
+    thread.work(|thread| {
+        let expected = || {
+            let operation = expected();
+            recording::atomic(thread, operation, address, size, place);
+            operation
+        };
+        engine.atomic(thread.checked(), &access(address, size, place), expected, operate)
+    })
 }
 
 macro_rules! atomics {

@@ -187,7 +187,25 @@ unsafe extern "C" fn pthread_barrier_wait(barrier: usize) -> c_int {
 }
 
 extern "C" fn barrier_wait(barrier: usize, place: usize) -> c_int {
-    synchronise(Kind::Barrier, barrier, place);
+    let mut episode = 0;
+    checking(|engine, thread| {
+        recording::synchronised(thread, Kind::Barrier, barrier, place);
+        episode = engine.arrive(thread.checked(), barrier as u64);
+    });
     // SAFETY: the caller's argument.
-    unsafe { real!(c"pthread_barrier_wait": fn(usize) -> c_int)(barrier) }
+    let result = unsafe { real!(c"pthread_barrier_wait": fn(usize) -> c_int)(barrier) };
+    checking(|engine, thread| engine.leave(thread.checked(), barrier as u64, episode, place as u64));
+    result
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_barrier_init(barrier: usize, attributes: usize, threads: u32) -> c_int {
+    // SAFETY: the caller's arguments.
+    let result = unsafe {
+        real!(c"pthread_barrier_init": fn(usize, usize, u32) -> c_int)(barrier, attributes, threads)
+    };
+    if result == 0 {
+        checking(|engine, _| engine.barrier(barrier as u64, u64::from(threads)));
+    }
+    result
 }

@@ -7,6 +7,7 @@ pub(crate) mod annotations;
 mod c11;
 #[path = "../../../runtime/src/interpose/forward.rs"]
 mod forward;
+mod futex;
 #[path = "../../../runtime/src/interpose/jumps.rs"]
 mod jumps;
 #[path = "../../../runtime/src/interpose/libraries.rs"]
@@ -29,10 +30,12 @@ use crate::ring::Kind;
 use crate::thread::Thread;
 use crate::{planes, process, recording};
 
-/// Tells the checker of a synchronisation. With data conflicts only waits matter: they split blocks.
+/// Tells the checker of a synchronisation. With data conflicts only waits matter, which split blocks.
 #[inline]
 pub(crate) fn synchronise(kind: Kind, object: usize, place: usize) {
-    use Kind::{Acquire, AcquireShared, Await, Barrier, Release, ReleaseExclusive, Split, Take, Wait};
+    use Kind::{
+        Acquire, AcquireShared, Await, Observe, Post, Publish, Release, ReleaseExclusive, Split, Take, Wait,
+    };
     checking(|engine, thread| {
         recording::synchronised(thread, kind, object, place);
         let (thread, object, place) = (thread.checked(), object as u64, place as u64);
@@ -40,7 +43,11 @@ pub(crate) fn synchronise(kind: Kind, object: usize, place: usize) {
             Acquire | Release | ReleaseExclusive | Wait => engine.lock(thread, object, place),
             AcquireShared => engine.lock_shared(thread, object, place),
             Await => engine.finds_done(thread, object, place),
-            Barrier | Split | Take => engine.split(thread),
+            Split => engine.split(thread),
+            Post => engine.post(thread, object),
+            Take => engine.take(thread, object, place),
+            Publish => engine.publish(thread, object),
+            Observe => engine.observe(thread, object, place),
             _ => {}
         }
     });
@@ -48,16 +55,12 @@ pub(crate) fn synchronise(kind: Kind, object: usize, place: usize) {
 
 /// Does something with the checker and the running thread.
 #[inline]
-pub(crate) fn checking(something: impl FnOnce(&'static Engine<Table>, &mut Thread)) {
+pub(crate) fn checking(something: impl FnOnce(&'static Engine<Table>, &Thread)) {
     if !process::has_started() {
         return;
     }
     let (Some(thread), Some(engine)) = (Thread::recording(), process::engine()) else { return };
-    if thread.busy == 0 {
-        thread.busy = 1;
-        something(engine, thread);
-        thread.busy = 0;
-    }
+    thread.at_work(|thread| something(engine, thread));
 }
 
 /// Memory begins a new life.

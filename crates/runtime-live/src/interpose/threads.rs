@@ -58,14 +58,11 @@ pub(crate) fn announce(start: usize, argument: usize, place: usize) -> Option<(u
     if !process::has_started() {
         return None;
     }
-    let thread = Thread::recording()?;
-    if thread.busy != 0 {
-        return None;
-    }
-    thread.busy = 1;
-    let child = thread.start_child();
-    recording::synchronised(thread, Kind::Fork, child.serial as usize, place);
-    thread.busy = 0;
+    let child = Thread::recording()?.at_work(|thread| {
+        let child = thread.start_child();
+        recording::synchronised(thread, Kind::Fork, child.serial as usize, place);
+        child
+    })?;
     let room = loop {
         let mut nursery = NURSERY.lock();
         if let Some(room) = nursery.iter().position(|birth| !birth.taken) {
@@ -92,7 +89,7 @@ pub(crate) fn begin(birth: &Birth) {
     // SAFETY: always possible.
     remember(unsafe { pthread_self() }, birth.child.serial, 0);
     // The stack may have been another thread's.
-    new_life(thread.stack_low, thread.stack_high - thread.stack_low);
+    new_life(thread.stack().start, thread.stack().len());
 }
 
 impl Birth {
@@ -263,19 +260,17 @@ pub(crate) fn say_farewell_later() {
 
 unsafe extern "C" fn farewell(_: *mut c_void) {
     let Some(thread) = thread::current() else { return };
-    thread.farewells += 1;
-    if thread.farewells <= ROUNDS {
-        say_farewell_later();
-        return;
+    if thread.count_farewell() <= ROUNDS {
+        return say_farewell_later();
     }
-    thread.busy = 1;
     blocks::leave_all(thread);
-    recording::synchronised(thread, Kind::ThreadEnd, 0, 0);
-    let serial = thread.serial;
-    if let Some(last) = thread.end() {
-        // SAFETY: always possible.
-        remember(unsafe { pthread_self() }, serial, last.word());
-    }
+    thread.at_work(|thread| {
+        recording::synchronised(thread, Kind::ThreadEnd, 0, 0);
+        if let Some(last) = thread.end() {
+            // SAFETY: always possible.
+            remember(unsafe { pthread_self() }, thread.serial(), last.word());
+        }
+    });
 }
 
 /// In a new process: nobody holds anything.

@@ -22,8 +22,9 @@ extern "C" fn __tsan_release(object: usize) {
 }
 
 fn ignore(more: bool) {
-    let Some(thread) = Thread::recording() else { return };
-    thread.ignore(if more { thread.ignoring + 1 } else { thread.ignoring.saturating_sub(1) });
+    if let Some(thread) = Thread::recording() {
+        thread.ignore(more);
+    }
 }
 
 #[unsafe(no_mangle)]

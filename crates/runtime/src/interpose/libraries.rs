@@ -174,22 +174,20 @@ pub(crate) fn notice() {
     let changed = |(before, now): (&AtomicU64, u64)| before.swap(now, Ordering::Relaxed) != now;
     if TIMES.iter().zip(times).map(changed).fold(false, |any, one| any | one) {
         // Nobody, if recording is about to begin.
-        let thread = Thread::recording().filter(|thread| thread.busy == 0);
-        look(thread);
+        let told = Thread::recording().and_then(|thread| {
+            thread.at_work(|thread| {
+                look(|kind, first, second| stream::record_pair(thread, kind, first as u64, second as u64));
+            })
+        });
+        if told.is_none() {
+            look(|_, _, _| {});
+        }
     }
 }
 
 /// Takes note of what came and went: what was in memory that is no longer a library's is over.
 #[cold]
-fn look(mut thread: Option<&mut Thread>) {
-    if let Some(thread) = &mut thread {
-        thread.busy = 1;
-    }
-    let mut tell = |kind: Kind, first: usize, second: usize| {
-        if let Some(thread) = &mut thread {
-            stream::record_pair(thread, kind, first as u64, second as u64);
-        }
-    };
+fn look(mut tell: impl FnMut(Kind, usize, usize)) {
     let mut looks = LOOKS.lock();
     let next = 1 - looks.last;
     let [one, other] = &mut looks.libraries;
@@ -210,9 +208,6 @@ fn look(mut thread: Option<&mut Thread>) {
     }
     publish(now);
     looks.last = next;
-    if let Some(thread) = thread {
-        thread.busy = 0;
-    }
 }
 
 fn publish(libraries: &Libraries) {

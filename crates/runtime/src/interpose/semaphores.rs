@@ -29,11 +29,10 @@ unsafe extern "C" fn sem_init(semaphore: usize, shared: c_int, value: u32) -> c_
 fn initialised(semaphore: usize, value: u32) {
     if process::has_started()
         && let Some(thread) = Thread::recording()
-        && thread.busy == 0
     {
-        thread.busy = 1;
-        stream::record_pair(thread, Kind::SemaphoreInit, semaphore as u64, u64::from(value));
-        thread.busy = 0;
+        thread.at_work(|thread| {
+            stream::record_pair(thread, Kind::SemaphoreInit, semaphore as u64, u64::from(value));
+        });
     }
 }
 

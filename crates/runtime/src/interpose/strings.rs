@@ -12,7 +12,7 @@ use crate::thread;
 /// The running thread records, and is not in the runtime itself.
 #[inline(always)]
 fn is_watched() -> bool {
-    thread::current().is_some_and(|thread| thread.busy == 0)
+    thread::current().is_some_and(|thread| !thread.is_busy())
 }
 
 fn touch(access: Access, address: *const c_void, bytes: usize, place: usize) {
