@@ -34,7 +34,8 @@ use crate::{planes, process, recording};
 #[inline]
 pub(crate) fn synchronise(kind: Kind, object: usize, place: usize) {
     use Kind::{
-        Acquire, AcquireShared, Await, Observe, Post, Publish, Release, ReleaseExclusive, Split, Take, Wait,
+        Acquire, AcquireShared, Await, Barrier, Observe, Post, Publish, Release, ReleaseExclusive, Split,
+        Take, Wait,
     };
     checking(|engine, thread| {
         recording::synchronised(thread, kind, object, place);
@@ -43,7 +44,8 @@ pub(crate) fn synchronise(kind: Kind, object: usize, place: usize) {
             Acquire | Release | ReleaseExclusive | Wait => engine.lock(thread, object, place),
             AcquireShared => engine.lock_shared(thread, object, place),
             Await => engine.finds_done(thread, object, place),
-            Split => engine.split(thread),
+            // Those of OpenMP: pthread's say when they are left.
+            Barrier | Split => engine.split(thread),
             Post => engine.post(thread, object),
             Take => engine.take(thread, object, place),
             Publish => engine.publish(thread, object),
