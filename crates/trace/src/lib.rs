@@ -14,11 +14,13 @@ pub mod commuting;
 pub mod conventions;
 pub mod error;
 pub mod event;
+pub mod foreign;
 pub mod r#gen;
 pub mod input;
 pub mod names;
 pub mod objects;
 mod opcode;
+pub mod rapid;
 pub mod std_text;
 pub mod wellformed;
 

@@ -164,6 +164,42 @@ fn convert_goes_there_and_back() {
 }
 
 #[test]
+fn convert_reads_logs_of_other_tools() {
+    let files = Files::new(&[
+        ("log.csv", "enter(deposit),,\nr(x),,\n,w(x)\nw(x),,\nexit(deposit),,\n"),
+        (
+            "log.rr",
+            "## RoadRunner\n@ Enter(0,D.go()V)\n@ Rd(0,x) - D.java:1:2\n@ Wr(1,x) - D.java:9:2\n@ Wr(0,x) - D.java:3:2\n@ Exit(0,D.go()V)\n",
+        ),
+        ("bad.csv", "enter(f),\nr(x),w(x)\n"),
+    ]);
+    atomvet(&["convert", "--from", "csv", &files.at("log.csv"), "-o", &files.at("csv.atv")]).ends_with(0);
+    atomvet(&["check", &files.at("csv.atv")]).ends_with(1).prints("deposit is not atomic");
+    atomvet(&["convert", "--from", "roadrunner", &files.at("log.rr"), "-o", &files.at("rr.std")])
+        .ends_with(0);
+    atomvet(&["check", &files.at("rr.std")]).ends_with(1).prints("D.java:3");
+    let run = atomvet(&["convert", "--from", "csv", &files.at("bad.csv"), "-o", &files.at("bad.std")]);
+    run.ends_with(2).complains("bad.csv:2:6: found a second event");
+    assert!(!files.path("bad.std").exists());
+}
+
+#[test]
+fn convert_writes_what_rapid_reads() {
+    let text = trace(
+        "main|begin(f)|a.c:7 main|acq(m)|0 main|wait(m)|0 main|aw(x_y)|a.c:8 main|alloc(x_y)|0 main|add(x_y)|a.c:8 \
+         main|fork(t)|0 main|rel(m)|0 main|end|0",
+    );
+    let text = format!("#atomvet waits=split\n{}", text.replace("x_y", "x y"));
+    let run = atomvet_with(&["convert", "--rapid", "-", "-o", "-"], text.as_bytes()).ends_with(0);
+    let expected = trace(
+        "T0|begin|1 T0|acq(L0)|0 T0|rel(L0)|0 T0|acq(L0)|2 T0|w(V0)|2 T0|r(V0.1)|2 T0|w(V0.1)|2 T0|fork(T1)|0 T0|rel(L0)|0 T0|end|0",
+    );
+    assert_eq!(run.out, expected);
+    let shared = atomvet_with(&["convert", "--rapid", "-", "-o", "-"], b"1|racq(m)|1\n");
+    shared.ends_with(2).complains("RAPID has no read locks");
+}
+
+#[test]
 fn convert_is_careful() {
     let files = Files::new(&[
         ("a.std", &trace(LOST)),
@@ -453,5 +489,37 @@ fn a_full_disk_is_an_error() {
         let told =
             err.lines().any(|line| line.starts_with("atomvet: error: ") && line.contains("No space left"));
         assert!(told, "{arguments:?}: {err}");
+    }
+}
+
+#[test]
+fn the_c_header_writes_traces() {
+    const SOURCE: &str = r##"#include "atomvet_trace.h"
+int main(void) {
+    static const char *events[][4] = {
+        {" #1", "begin", "deposit|x", "b.c:1"}, {" #1", "r", "a\\b\nc", "b.c:2"}, {"T2", "w", "a\\b\nc", NULL},
+        {" #1", "w", "a\\b\nc", "b.c:3"}, {" #1", "end", NULL, "b.c:4"},
+    };
+    for (unsigned i = 0; i < 5; i++)
+        if (atomvet_trace_event(stdout, events[i][0], events[i][1], events[i][2], events[i][3]))
+            return 1;
+    return atomvet_trace_event(stdout, "", "r", "x", NULL) == -1 ? 0 : 1;
+}
+"##;
+    let files = Files::new(&[("main.c", SOURCE)]);
+    let include = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
+    for language in ["c", "c++"] {
+        let program = files.at("main");
+        let mut compiler = std::process::Command::new("cc");
+        compiler
+            .args(["-Wall", "-Wextra", "-Wno-write-strings", "-Werror", "-x", language, "-I"])
+            .arg(&include);
+        let built = compiler.args([&files.at("main.c"), "-o", &program]).status().expect("a C compiler");
+        assert!(built.success(), "{language}");
+        let out = std::process::Command::new(&program).output().expect("runs");
+        assert!(out.status.success());
+        let canonical = atomvet_with(&["convert", "-", "-o", "-"], &out.stdout).ends_with(0).out;
+        assert_eq!(canonical.as_bytes(), out.stdout);
+        atomvet_with(&["check", "-"], &out.stdout).ends_with(1).prints("deposit|x is not atomic");
     }
 }
