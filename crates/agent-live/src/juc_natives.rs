@@ -37,10 +37,10 @@ extern "system" fn begin(_: Env, _: Object, _what: i32, address: i64, _size: i32
     stripes::hold(address)
 }
 
-/// Holds a variable again after a function of the program's has run; 0 if it cannot be had soon.
-#[unsafe(export_name = "Java_java_lang_AtomvetCalls_holdBriefly")]
-extern "system" fn hold_briefly(_: Env, _: Object, address: i64) -> i64 {
-    stripes::hold_briefly(address)
+/// Holds a variable again after a function of the program's has run; or who has it, negated.
+#[unsafe(export_name = "Java_java_lang_AtomvetCalls_holdOrHolder")]
+extern "system" fn hold_or_holder(_: Env, _: Object, address: i64) -> i64 {
+    stripes::hold_or_holder(address)
 }
 
 /// A method of this class was called that is not seen. It is said once.

@@ -16,7 +16,7 @@ use atomvet_live::thread::{Hot, Thread};
 
 use crate::jni::{self, Env, Object};
 use crate::process::Found;
-use crate::ring::Block;
+use crate::ring::{Block, ELSEWHERE};
 use crate::{names, objects, plan, process, stripes, sys, thread, vm};
 
 /// How many sites there can be: what the hook class has room for.
@@ -64,6 +64,7 @@ extern "system" fn constant(_: Env, _: Object, which: i32) -> i64 {
         10 => entered::HASH as i64,
         11 => i64::from(u64::BITS - entered::RECENT_BITS),
         12 => FUNCTION as i64,
+        13 => ELSEWHERE as i64,
         _ => 0,
     }
 }
@@ -101,9 +102,9 @@ extern "system" fn counts_of(_: Env, _: Object, checked: i64) -> i64 {
 
 /// A thread enters a block that it does not count by itself, below so many open ones.
 #[unsafe(export_name = "Java_java_lang_AtomvetHooks_count")]
-extern "system" fn count(_: Env, _: Object, checked: i64, site: i32, depth: i32) {
+extern "system" fn count(_: Env, _: Object, checked: i64, block: i64, depth: i32) {
     if let Some((engine, thread)) = of(checked) {
-        engine.findings.0.count_anew(thread, depth as usize, FUNCTION | site as u64, 0);
+        engine.findings.0.count_anew(thread, depth as usize, block as u64, 0);
     }
 }
 
@@ -180,7 +181,7 @@ fn tell_blocks(engine: &Engine<Found>, thread: &Thread, memory: i64, from: i32, 
     for depth in from..to {
         // SAFETY: the hook class has written so many.
         let site = unsafe { *(memory as *const u32).add(depth as usize) };
-        let mut function = FUNCTION | u64::from(site);
+        let mut function = FUNCTION | thread::elsewhere() | u64::from(site);
         if site & INITIALISER != 0 {
             engine.split(thread);
             function = NO_BLOCK;

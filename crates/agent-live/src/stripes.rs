@@ -7,7 +7,7 @@
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
-use atomvet_live::spin;
+use crate::thread;
 
 /// Each alone in its cache line.
 #[repr(align(64))]
@@ -23,21 +23,23 @@ fn stripe(address: i64) -> &'static AtomicU64 {
 
 /// Takes the stripe of an address: where the hook class writes 0 to release it.
 pub(crate) fn hold(address: i64) -> i64 {
-    let stripe = stripe(address);
-    core::mem::forget(spin::lock(stripe));
-    &raw const *stripe as i64
+    const SPINS: u32 = 64;
+    let mut tries = 0;
+    loop {
+        let held = hold_or_holder(address);
+        if held > 0 {
+            return held;
+        }
+        tries += 1;
+        if tries % SPINS == 0 { std::thread::yield_now() } else { core::hint::spin_loop() }
+    }
 }
 
-/// The same; 0 if it cannot be had soon.
-pub(crate) fn hold_briefly(address: i64) -> i64 {
-    const TRIES: usize = 1000;
+/// The same if nobody has it; otherwise the JVM's number of the thread that has it, negated.
+pub(crate) fn hold_or_holder(address: i64) -> i64 {
     let stripe = stripe(address);
-    let is_taken = (0..TRIES).any(|_| {
-        let taken = stripe.compare_exchange(0, 1, Acquire, Relaxed).is_ok();
-        if !taken {
-            std::thread::yield_now();
-        }
-        taken
-    });
-    if is_taken { &raw const *stripe as i64 } else { 0 }
+    match stripe.compare_exchange(0, thread::key() as u64, Acquire, Relaxed) {
+        Ok(_) => &raw const *stripe as i64,
+        Err(holder) => -(holder as i64),
+    }
 }

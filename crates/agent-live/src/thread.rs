@@ -9,13 +9,16 @@ use atomvet_live::epoch::Epoch;
 use atomvet_live::table::Counter;
 use atomvet_live::thread::Thread;
 
-use crate::process;
+use crate::{process, ring};
 
 thread_local! {
     static CURRENT: Cell<Option<&'static Thread>> = const { Cell::new(None) };
     /// The JVM's number of the running thread.
     static KEY: Cell<i64> = const { Cell::new(0) };
 }
+
+/// The JVM's number of its first thread.
+const FIRST: i64 = 1;
 
 /// By the JVM's number: threads that are about to begin, and the last epochs of those that have ended. By the checker's: their
 /// names.
@@ -37,6 +40,16 @@ fn with_others<R>(act: impl FnOnce(&mut Others) -> R) -> R {
 #[inline]
 pub(crate) fn current() -> Option<&'static Thread> {
     CURRENT.get()
+}
+
+/// The JVM's number of the running thread.
+pub(crate) fn key() -> i64 {
+    KEY.get()
+}
+
+/// In the words of blocks that the running thread enters: whether it is another than the first.
+pub(crate) fn elsewhere() -> u64 {
+    if KEY.get() == FIRST { 0 } else { ring::ELSEWHERE }
 }
 
 /// Follows the running thread from now on: as the child that its creator announced, or as one of which nothing is known.

@@ -126,6 +126,9 @@ pub const INITIALISED: u8 = 2;
 /// The bit of a size that says that an access is atomic.
 pub const ATOMIC: u8 = 0x80;
 
+/// In the word of a JVM's method, in the table of findings: it was not the JVM's first thread that entered it.
+pub const ELSEWHERE: u64 = 1 << 47;
+
 /// How a block is identified, in the upper 16 bits of a word; the rest says which.
 #[repr(u16)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -52,8 +52,9 @@ public final class AtomvetHooks {
         long held;
         /** Sites of open blocks, how many are open, and how many of them the checker knows. */
         final long blocks;
-        /** How often it entered which blocks of late. */
+        /** How often it entered which blocks of late; what words of blocks begin with. */
         final long counts;
+        final long block;
         int depth;
         int low;
         /** How many class initialisers it is in. */
@@ -81,6 +82,7 @@ public final class AtomvetHooks {
             this.writes = U.getLong(checked + WRITES);
             this.blocks = blocksOf(checked);
             this.counts = countsOf(checked);
+            this.block = FUNCTION | (keyOf(thread) == FIRST ? 0 : ELSEWHERE);
         }
     }
 
@@ -138,6 +140,18 @@ public final class AtomvetHooks {
     /** A number for a thread that lasts as long as it does. */
     private static long keyOf(Thread thread) {
         return U.getLong(thread, TID);
+    }
+
+    /** Whether the thread of this number waits for a lock. */
+    @DontInline
+    static boolean isBlocked(long key) {
+        for (T t = THREADS[(int) key & THREADS.length - 1]; t != null; t = t.next) {
+            if (keyOf(t.thread) == key) {
+                Thread.State state = t.thread.getState();
+                return state == Thread.State.BLOCKED || state == Thread.State.WAITING;
+            }
+        }
+        return false;
     }
 
     /** Called by the agent in a thread that ends. */
@@ -243,6 +257,9 @@ public final class AtomvetHooks {
             if (place < 0) {
                 return;
             }
+            if (isIdle(t, o, where(place))) {
+                return;
+            }
             base = AtomvetObjects.base(t, o, where(place));
         }
         long address = base + (place & 0xffffff);
@@ -265,6 +282,9 @@ public final class AtomvetHooks {
             if (place < 0) {
                 return;
             }
+            if (isIdle(t, o, where(place))) {
+                return;
+            }
             base = AtomvetObjects.base(t, o, where(place));
         }
         long address = base + (place & 0xffffff);
@@ -273,6 +293,14 @@ public final class AtomvetHooks {
         } else if (!repeatsWrite(t, address)) {
             access(t, address, site, WRITE);
         }
+    }
+
+    /**
+     * Whether an access is one of a class initialiser to an object that nobody has used before: the initialiser has made it, and splits no
+     * blocks by that.
+     */
+    private static boolean isIdle(T t, Object o, long where) {
+        return t.initialisers > 0 && !AtomvetObjects.hasBase(t, o, where);
     }
 
     private static long where(long place) {
@@ -450,7 +478,7 @@ public final class AtomvetHooks {
     @DontInline
     private static void readElement(Object array, int index, long site) {
         T t = t();
-        if (t != null && !t.busy && index < CUTOFF) {
+        if (t != null && !t.busy && index < CUTOFF && !isIdle(t, array, 0)) {
             long address = AtomvetUnnumbered.base(t, array) + AtomvetObjects.element(index);
             if (!repeatsRead(t, address)) {
                 access(t, address, (int) site, READ);
@@ -461,7 +489,7 @@ public final class AtomvetHooks {
     @DontInline
     private static void writeElement(Object array, int index, long site) {
         T t = t();
-        if (t != null && !t.busy && index < CUTOFF) {
+        if (t != null && !t.busy && index < CUTOFF && !isIdle(t, array, 0)) {
             long address = AtomvetUnnumbered.base(t, array) + AtomvetObjects.element(index);
             if (!repeatsWrite(t, address)) {
                 access(t, address, (int) site, WRITE);
@@ -553,13 +581,16 @@ public final class AtomvetHooks {
     private static final long HASH = constant(10);
     private static final int HASH_SHIFT = (int) constant(11);
     private static final long FUNCTION = constant(12);
+    private static final long ELSEWHERE = constant(13);
+    /** The number of the JVM's first thread. */
+    private static final long FIRST = 1;
 
     private static void enter(T t, int site) {
-        long block = FUNCTION | site;
+        long block = t.block | site;
         long pair = t.counts + (block * HASH >>> HASH_SHIFT << 4);
         int depth = t.depth;
         if (depth == 0 || U.getLong(pair) != block) {
-            count(t.checked, site, depth);
+            count(t.checked, block, depth);
         } else {
             U.putLong(pair + 8, U.getLong(pair + 8) + 1);
         }
@@ -847,7 +878,7 @@ public final class AtomvetHooks {
     private static native boolean isSilent();
     private static native long blocksOf(long checked);
     private static native long countsOf(long checked);
-    private static native void count(long checked, int site, int depth);
+    private static native void count(long checked, long block, int depth);
     static native void unwatched(String what);
     private static native long access(long checked, long address, int site, int what, long blocks, int from, int to);
     private static native void tell(long checked, long blocks, int from, int to);

@@ -148,6 +148,11 @@ final class AtomvetObjects {
         return base != 0 ? base : newBase(t, o, where);
     }
 
+    static boolean hasBase(AtomvetHooks.T t, Object o, long where) {
+        where = where == 0 ? About.of(t, o).where : where;
+        return where == 0 ? AtomvetUnnumbered.hasBase(o) : U.getLong(o, where) != 0;
+    }
+
     @DontInline
     private static long newBase(AtomvetHooks.T t, Object o, long where) {
         About about = About.of(t, o);

@@ -418,10 +418,15 @@ public final class AtomvetCalls {
         try {
             AtomvetHooks.finish(t);
             AtomvetHooks.tellBlocks(t);
-            long held = holdBriefly(call.held());
-            AtomvetHooks.holds(t, held);
-            if (held == 0) {
-                // Somebody has it who waits for a lock inside of the map that this thread has, and comes after it.
+            long held = holdOrHolder(call.held());
+            while (held < 0 && !AtomvetHooks.isBlocked(-held)) {
+                Thread.yield();
+                held = holdOrHolder(call.held());
+            }
+            if (held > 0) {
+                AtomvetHooks.holds(t, held);
+            } else {
+                // Who has it waits for a lock inside of the map that this thread has, and comes after it.
                 access(t, call, YES);
             }
         } finally {
@@ -1007,6 +1012,6 @@ public final class AtomvetCalls {
     private static native long begin(int what, long address, int size, int site);
     private static native void wasRead(long address);
     private static native void access(int what, long address, int size, int site);
-    private static native long holdBriefly(long address);
+    private static native long holdOrHolder(long address);
     private static native void unseen(Class<?> type, int name);
 }

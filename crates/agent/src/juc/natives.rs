@@ -61,10 +61,13 @@ extern "system" fn begin(_: Env, _: Object, what: i32, address: i64, size: i32, 
     held
 }
 
-/// Holds a variable again after a function of the program's has run; 0 if it cannot be had soon.
-#[unsafe(export_name = "Java_java_lang_AtomvetCalls_holdBriefly")]
-extern "system" fn hold_briefly(_: Env, _: Object, address: i64) -> i64 {
-    under_way::hold_briefly(address)
+/// Holds a variable again after a function of the program's has run; below 0 if it cannot be had soon.
+#[unsafe(export_name = "Java_java_lang_AtomvetCalls_holdOrHolder")]
+extern "system" fn hold_or_holder(_: Env, _: Object, address: i64) -> i64 {
+    match under_way::hold_briefly(address) {
+        0 => -1,
+        held => held,
+    }
 }
 
 /// A method of this class was called that is not seen. It is said once.
