@@ -149,6 +149,19 @@ def test_a_trace_that_kills_every_worker_is_one_row(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.cluster
+def test_a_command_that_never_works_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = tmp_path / "atomvet"
+    command.write_text(f'#!/bin/sh\ncase "$*" in *--files-from*) echo old version >&2; exit 2;; esac\nexec "{atomvet.command()}" "$@"\n')
+    command.chmod(0o755)
+    monkeypatch.setenv("ATOMVET", str(command))
+    for i in range(30):
+        (tmp_path / f"{i}.std").write_text(CLEAN)
+    with pytest.raises(atomvet.AtomvetError, match="old version"):
+        check([str(tmp_path / "*.std")], out=str(tmp_path / "out.parquet"), settings=Settings(workers=2))
+    assert not (tmp_path / "out.parquet").exists()
+
+
+@pytest.mark.cluster
 def test_a_trace_too_large_for_a_worker_gets_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = tmp_path / "wide.std"
     trace.write_text("".join(f"T{i % 2}|begin(b)|1\nT{i % 2}|w(x{i})|2\nT{i % 2}|end|3\n" for i in range(400_000)))

@@ -8,6 +8,7 @@ from collections import deque
 from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Sequence
 
 from .._check import check as check_here
+from .._command import AtomvetError
 from . import _worker
 from ._inputs import Given, expand, shards
 from ._results import Results, Summary
@@ -15,6 +16,8 @@ from ._worker import Outcome
 
 #: Shards per worker: enough that none waits long for the last one.
 _SHARDS_PER_WORKER = 16
+#: So many failures before any shard was checked, and there is something wrong with the cluster and not with a trace.
+_HOPELESS = 20
 _SMALLEST, _LARGEST = 1 << 20, 1 << 28
 #: The command takes no less than this for `--memory`.
 _LEAST_MEMORY = 16 << 20
@@ -81,6 +84,8 @@ class _Run:
         self._memory = _share(machines)
         self._waiting: Deque[_Shard] = deque()
         self._deaths = 0
+        #: A worker has checked something.
+        self._checked = False
 
     def all(self, given: List[Given]) -> int:
         """Checks them all, and tells how often a worker died."""
@@ -97,6 +102,7 @@ class _Run:
             shard = running.pop(ended)
             try:
                 outcome: Outcome = self._ray.get(ended)
+                self._checked = True
             except (self._ray.exceptions.RayError, OSError, RuntimeError, ValueError) as error:
                 outcome = self._again(shard, error)
             self._waiting.extend(_Shard([trace], alone=True) for trace in outcome.hungry)
@@ -114,6 +120,8 @@ class _Run:
     def _again(self, shard: _Shard, error: Exception) -> Outcome:
         """The worker of this shard died: halves of it find out whether a trace is to blame. None of its rows has arrived."""
         self._deaths += 1
+        if self._deaths >= _HOPELESS and not self._checked:
+            raise AtomvetError(f"no worker has checked anything in {_HOPELESS} attempts; the last one said: {_reason(error)}")
         middle = len(shard.traces) // 2
         if middle:
             self._waiting.extendleft([_Shard(shard.traces[:middle]), _Shard(shard.traces[middle:])])
@@ -121,6 +129,12 @@ class _Run:
             self._waiting.append(shard._replace(attempt=shard.attempt + 1))
         else:
             [trace] = shard.traces
-            why = f"{trace.name}: could not be checked in {self._settings.attempts} attempts: {str(error).strip() or type(error).__name__}"
+            why = f"{trace.name}: could not be checked in {self._settings.attempts} attempts: {_reason(error)}"
             return Outcome([_worker.failed(trace, why)], [], [], 0.0)
         return Outcome([], [], [], 0.0)
+
+
+def _reason(error: Exception) -> str:
+    """Why a task failed, without the traceback that Ray puts around it."""
+    cause = getattr(error, "cause", None) or error
+    return str(cause).strip() or type(cause).__name__
