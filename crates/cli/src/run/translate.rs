@@ -38,9 +38,6 @@ use super::symbols::Meaning;
 use super::variables::{Cuts, New, Variables};
 use crate::spec::{Meant, Spec};
 
-/// The longest access that is one event; longer ones are events of their own for each variable, as the live checker has it.
-const ONE_EVENT: u64 = 16;
-
 /// What is known about a program from its records.
 pub(crate) struct Translator {
     /// All names met.
@@ -439,12 +436,7 @@ impl Translator {
                 events.push(Event { thread, op: Op::Alloc(*variable), site: SiteId::NONE });
             }
         }
-        let each = |variable| events.push(Event { thread, op: op(variable), site });
-        if record.length() <= ONE_EVENT {
-            as_one(found, each);
-        } else {
-            found.iter().copied().for_each(each);
-        }
+        as_one(found, |variable| events.push(Event { thread, op: op(variable), site }));
     }
 
     /// The variables of some bytes, in `found`.
