@@ -7,6 +7,7 @@
 
 mod cell;
 mod page;
+mod papers;
 mod parquet;
 mod plan;
 mod plots;
@@ -45,6 +46,8 @@ enum Format {
     Parquet,
     /// A page with plots, for a browser
     Html,
+    /// The papers' tables in Markdown, with their published figures
+    Papers,
 }
 
 /// Options of `experiment`.
@@ -83,6 +86,9 @@ pub(crate) struct Args {
     /// What the result is written as; may be given several times, with -o
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "text", help_heading = "What is shown")]
     format: Vec<Format>,
+    /// Write the papers' tables, with their published figures beside yours: --format papers
+    #[arg(long, conflicts_with = "format", help_heading = "What is shown")]
+    papers: bool,
     /// Write to this file; with several formats, to this name with .txt, .md, .tex, .csv, .parquet or .html behind
     #[arg(short, value_name = "FILE", help_heading = "What is shown")]
     output: Option<PathBuf>,
@@ -108,7 +114,7 @@ pub(crate) fn run(args: &Args, memory: Option<memory::Size>) -> anyhow::Result<S
             "--reference {name} is none of the algorithms that are measured"
         );
     }
-    let mut formats = args.format.clone();
+    let mut formats = if args.papers { vec![Format::Papers] } else { args.format.clone() };
     formats.dedup();
     ensure!(formats.len() == 1 || args.output.is_some(), "several formats need -o, which names the files");
     let mut inputs: Vec<PathBuf> = args.inputs.clone();
@@ -236,6 +242,7 @@ impl Format {
             Format::Csv => "csv",
             Format::Parquet => "parquet",
             Format::Html => "html",
+            Format::Papers => "papers.md",
         }
     }
 
@@ -247,6 +254,7 @@ impl Format {
             Format::Latex => table.latex(),
             Format::Csv => table.csv(),
             Format::Html => page::html(table, ""),
+            Format::Papers => papers::tables(table),
         };
         text.into_bytes()
     }

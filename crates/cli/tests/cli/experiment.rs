@@ -52,6 +52,18 @@ fn every_algorithm_on_every_trace() {
 }
 
 #[test]
+fn the_papers_tables_have_their_figures_beside_ours() {
+    let files = Files::new(&[("philo.std", &trace(CLEAN)), ("mine.std", &trace(LOST))]);
+    let (philo, mine, results) = (files.at("philo.std"), files.at("mine.std"), files.at("r.jsonl"));
+    let table = atomvet(&["experiment", "--papers", &philo, &mine, "--results", &results]).ends_with(0).out;
+    let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| ")).collect();
+    assert!(rows[2].starts_with("| philo | here | 6 | 2 | 0 | 1 | 2 | yes | 0.00"), "{table}");
+    assert_eq!(rows[3], "| philo | published | 613 | 6 | 1 | 24 | 0 | yes | 0.02 | 0.02 | 1 |");
+    assert!(rows[4].starts_with("| mine | here | 7 | 2 | 0 | 1 | 2 | no | 0.00"), "{table}");
+    assert_eq!(rows.len(), 5, "{table}");
+}
+
+#[test]
 fn a_rerun_measures_what_is_missing_or_has_changed() {
     let files = Files::new(&[("a.std", &trace(LOST)), ("b.std", &trace(CLEAN))]);
     let (a, b, results) = (files.at("a.std"), files.at("b.std"), files.at("r.jsonl"));
