@@ -12,7 +12,7 @@ use crate::access::{Access, Operation};
 use crate::engine::{Engine, Findings};
 use crate::epoch::{Bytes, Epoch, SLOTS, Stamp};
 use crate::rule::{Step, slot_of, slots_to_check};
-use crate::shadow::{GRANULE, Shadow};
+use crate::shadow::{GRANULE, STRIPE, Shadow};
 use crate::thread::Thread;
 
 /// The longest access that is one event.
@@ -41,6 +41,16 @@ impl<F: Findings> Engine<F> {
 
     #[inline(never)]
     fn read_one(&self, thread: &Thread, access: &Access) {
+        if is_within_stripe(access) {
+            // Before any lock: text that is read byte by byte is mostly read again. Then one lock for all.
+            if self.repeats_load(thread, access) {
+                return;
+            }
+            let _held = self.data.lock(self.data.granule(access.address));
+            return self.one_event(thread, access, |granule, bytes, access| {
+                self.read_held(thread, &self.data, granule, bytes, access);
+            });
+        }
         self.one_event(thread, access, |granule, bytes, access| {
             self.read_granule(thread, &self.data, granule, bytes, access);
         });
@@ -109,7 +119,7 @@ impl<F: Findings> Engine<F> {
 
     /// A write of a whole granule by such a thread.
     #[inline(always)]
-    fn write_at_once(&self, _thread: &Thread, granule: usize, now: u64) -> Option<AtOnce> {
+    fn write_at_once(&self, thread: &Thread, granule: usize, now: u64) -> Option<AtOnce> {
         let write = self.data.write(granule);
         let stamp = load(write);
         if stamp.0 == now {
@@ -117,10 +127,33 @@ impl<F: Findings> Engine<F> {
         }
         // Whoever has read since has left a mark, in an empty word too.
         if stamp != Stamp::NONE && !stamp.differs_in_time_only(now) {
-            return None;
+            self.take_over(thread, granule, stamp)?;
         }
         write.store(now, Relaxed);
         Some(AtOnce::Stamps)
+    }
+
+    /// Clears the read stamps that a write of the whole granule comes after, if the thread knows of all of them and of the last
+    /// write.
+    #[inline(always)]
+    fn take_over(&self, thread: &Thread, granule: usize, write: Stamp) -> Option<()> {
+        let is_known = |stamp: Stamp| stamp.index() == thread.index() || thread.clock.knows(stamp.epoch());
+        if write.has_older() || !is_known(write) {
+            return None;
+        }
+        let mut slots = slots_to_check(write, self.threads().slots_in_use());
+        while slots != 0 {
+            let read = self.data.read(slots.trailing_zeros() as usize, granule);
+            let stamp = load(read);
+            if !is_known(stamp) {
+                return None;
+            }
+            if stamp.index() != thread.index() && stamp != Stamp::NONE {
+                read.store(0, Relaxed);
+            }
+            slots &= slots - 1;
+        }
+        Some(())
     }
 
     #[inline(never)]
@@ -289,6 +322,9 @@ impl<F: Findings> Engine<F> {
         bytes: Bytes,
         access: &Access,
     ) {
+        if load(shadow.write(granule)).covers_write(thread.now(), bytes) {
+            return;
+        }
         // As in `read_alone`. A write of the whole granule displaces nothing.
         let alone = bytes == Bytes::ALL && !load(shadow.write(granule)).has_older();
         let _held = (!alone).then(|| shadow.lock(granule));
@@ -388,6 +424,13 @@ impl<F: Findings> Engine<F> {
 enum AtOnce {
     Repeats,
     Stamps,
+}
+
+/// Whether an access touches parts of granules that have one stripe.
+#[inline(always)]
+fn is_within_stripe(access: &Access) -> bool {
+    let last = access.address + access.bytes - 1;
+    !(access.address | access.bytes).is_multiple_of(GRANULE) && access.address / STRIPE == last / STRIPE
 }
 
 #[inline(always)]

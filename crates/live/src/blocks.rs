@@ -191,6 +191,7 @@ impl Blocks {
     }
 
     /// How an open block was entered.
+    #[inline(always)]
     pub fn call(&self, frame: usize) -> Call {
         let word = |word| self.word(frame, word).load(Relaxed);
         Call { function: word(FUNCTION), site: word(SITE), stack: word(STACK) }
@@ -200,6 +201,12 @@ impl Blocks {
     #[inline(always)]
     pub fn innermost_frame(&self) -> Option<usize> {
         self.depth().checked_sub(1).filter(|&frame| frame < DEEPEST)
+    }
+
+    /// The stack pointer with which the innermost open block was entered; the highest address if none is open, or it is too deep to be told apart.
+    #[inline(always)]
+    pub fn innermost_stack(&self) -> u64 {
+        self.innermost_frame().map_or(u64::MAX, |frame| self.word(frame, STACK).load(Relaxed))
     }
 
     /// How the innermost open block was entered; none if no block is open, or it is too deep to be told apart.

@@ -59,7 +59,7 @@ impl Config {
         threads: INDEXES - 1,
         history: 1 << 13,
         news: 1 << 15,
-        older_nodes: 1 << 26,
+        older_nodes: 1 << 27,
         sites: 1 << 14,
         lock_conflicts: false,
         split_at_waits: true,

@@ -16,9 +16,11 @@ use crate::epoch::{Bytes, Stamp};
 use crate::memory::Words;
 use crate::spin;
 
-const STAMPS: usize = 7;
-const NEXT: usize = 7;
-const NODE: usize = 8;
+const STAMPS: usize = 3;
+const NEXT: usize = 3;
+const NODE: usize = 4;
+/// Granules in a row of which it is known whether anything was kept for one of them.
+pub(crate) const REGION: usize = 1 << 12;
 const NODE_NUMBER: u64 = (1 << READ_SHIFT) - 1;
 const READ_SHIFT: u32 = 56;
 
@@ -28,7 +30,9 @@ pub struct Older {
     /// Per granule, the number of its first node, 0 for none; above it, a bit for each byte whose value was read by an atomic
     /// load.
     heads: Words,
-    /// Nodes of 7 stamps and the number of the next node. Node 0 is not used.
+    /// A bit for each [`REGION`] whose heads were ever written.
+    regions: Words,
+    /// Nodes of 3 stamps and the number of the next node. Node 0 is not used.
     nodes: Words,
     /// Guards the two below.
     allocating: AtomicU64,
@@ -41,9 +45,23 @@ pub struct Older {
 }
 
 impl Older {
+    /// Whether anything was ever kept for the granules around this one.
+    pub(crate) fn was_used_near(&self, granule: usize) -> bool {
+        let region = granule / REGION;
+        self.regions[region / 64].load(Relaxed) >> (region % 64) & 1 == 1
+    }
+
+    fn note_use_near(&self, granule: usize) {
+        if !self.was_used_near(granule) {
+            let region = granule / REGION;
+            self.regions[region / 64].fetch_or(1 << (region % 64), Relaxed);
+        }
+    }
+
     /// Room for the granules of a plane and so many nodes; none if there is no memory.
     pub fn new(heads: Words, nodes: usize) -> Option<Older> {
         Some(Older {
+            regions: Words::reserve(heads.len().div_ceil(REGION * 64))?,
             heads,
             nodes: Words::reserve(nodes * NODE)?,
             allocating: AtomicU64::new(0),
@@ -71,6 +89,7 @@ impl Older {
         // Not one step: `note_read` changes other bits, and the holder of the stripe alone changes these.
         head.fetch_and(!NODE_NUMBER, Relaxed);
         head.fetch_or(node, Relaxed);
+        self.note_use_near(granule);
     }
 
     /// The value of these bytes is read: from now on, their updates do not commute.
@@ -78,6 +97,7 @@ impl Older {
     pub fn note_read(&self, granule: usize, bytes: Bytes) {
         if bytes.0 & !self.bytes_read(granule).0 != 0 {
             self.heads[granule].fetch_or((bytes.0 as u64) << READ_SHIFT, Relaxed);
+            self.note_use_near(granule);
         }
     }
 
@@ -247,10 +267,10 @@ mod tests {
     fn nodes_are_used_again() {
         let older = Older::new(Words::reserve(4).expect("memory"), 4).expect("memory");
         for round in 0..100 {
-            for thread in 1..=21 {
+            for thread in 1..=9 {
                 older.add(round % 4, Operation::Read, stamp(thread, 1, 0xf));
             }
-            assert_eq!(older.all(round % 4).count(), 21);
+            assert_eq!(older.all(round % 4).count(), 9);
             assert!(!older.change(round % 4, |_, _| Stamp::NONE));
         }
         assert_eq!(older.lost(), 0);
@@ -259,7 +279,7 @@ mod tests {
     #[test]
     fn what_finds_no_room_is_counted() {
         let older = Older::new(Words::reserve(4).expect("memory"), 2).expect("memory");
-        (1..=9).for_each(|thread| older.add(0, Operation::Read, stamp(thread, 1, 0xf)));
-        assert_eq!((older.all(0).count(), older.lost()), (7, 2));
+        (1..=5).for_each(|thread| older.add(0, Operation::Read, stamp(thread, 1, 0xf)));
+        assert_eq!((older.all(0).count(), older.lost()), (3, 2));
     }
 }

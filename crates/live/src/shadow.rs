@@ -11,12 +11,13 @@
 //! A *stripe* is a lock for the granules of some addresses. It orders slow paths that may meet in a program without races:
 //! accesses to different bytes of a granule, and stamps kept aside. Accesses to whole granules need none.
 
+use core::ops::Range;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::epoch::{Bytes, SLOTS, Stamp};
 use crate::memory::Words;
-use crate::older::Older;
+use crate::older::{Older, REGION};
 use crate::spin::{self, Held};
 
 /// Bytes of a granule.
@@ -24,7 +25,11 @@ pub const GRANULE: u64 = 4;
 
 const STRIPES: usize = 1024;
 /// Granules in a row that have the same stripe: an atomic object of up to 16 bytes has one.
-const PER_STRIPE: usize = 16 / GRANULE as usize;
+const PER_STRIPE: usize = (STRIPE / GRANULE) as usize;
+/// Their bytes.
+pub(crate) const STRIPE: u64 = 16;
+/// From so many granules on, a range is cleared by giving its memory back, where nothing is kept aside.
+const LONG: u64 = 1 << 16;
 /// Words of a cache line.
 const LINE: usize = 8;
 
@@ -98,7 +103,16 @@ impl Shadow {
             return self.clear_bytes(address, end, in_use);
         }
         self.clear_bytes(address, first * GRANULE, in_use);
-        for granule in first..last {
+        let mut granules = first..last;
+        if last - first >= LONG {
+            granules = self.clear_long(first, last, in_use);
+        }
+        self.clear_each(granules, in_use);
+        self.clear_bytes(last * GRANULE, end, in_use);
+    }
+
+    fn clear_each(&self, granules: Range<u64>, in_use: u32) {
+        for granule in granules {
             let granule = (granule & self.mask) as usize;
             let write = Stamp(self.write(granule).load(Relaxed));
             // Every read stamp has a mark in the word of the last write, so an empty word says that there is none either.
@@ -106,7 +120,28 @@ impl Shadow {
                 self.clear_granule(granule, write, in_use);
             }
         }
-        self.clear_bytes(last * GRANULE, end, in_use);
+    }
+
+    /// Clears a long range but for its end. The stack of a new thread is one: of its 8 MB, which others had before, little was used.
+    fn clear_long(&self, first: u64, last: u64, in_use: u32) -> Range<u64> {
+        let mut at = first;
+        while at < last {
+            let end = (at / REGION as u64 + 1) * REGION as u64;
+            let (granule, end) = ((at & self.mask) as usize, end.min(last));
+            if self.older.was_used_near(granule) {
+                self.clear_each(at..end, in_use);
+            }
+            at = end;
+        }
+        let (granule, count) = ((first & self.mask) as usize, (last - first) as usize);
+        if granule + count > self.writes.len() {
+            return first..last;
+        }
+        self.writes.clear(granule, count);
+        for slot in (0..SLOTS).filter(|slot| in_use >> slot & 1 == 1) {
+            self.reads[slot].clear(granule, count);
+        }
+        last..last
     }
 
     fn clear_granule(&self, granule: usize, write: Stamp, in_use: u32) {
@@ -121,10 +156,15 @@ impl Shadow {
     }
 
     /// The same for some bytes of one granule, from one address to another.
+    #[inline(always)]
     fn clear_bytes(&self, first: u64, end: u64, in_use: u32) {
-        if first >= end {
-            return;
+        if first < end {
+            self.clear_part(first, end, in_use);
         }
+    }
+
+    #[inline(never)]
+    fn clear_part(&self, first: u64, end: u64, in_use: u32) {
         let granule = self.granule(first);
         let bytes = Bytes::range((first % GRANULE) as usize, (end - first) as usize);
         let _held = self.lock(granule);

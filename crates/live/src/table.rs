@@ -112,6 +112,7 @@ impl Table {
     }
 
     /// The words in which a thread counts.
+    #[inline(always)]
     pub(crate) fn counts(&self, thread: usize) -> &[AtomicU64] {
         let first = TO_COUNTS + thread * entered::THREAD_WORDS;
         &self.0[first..first + entered::THREAD_WORDS]

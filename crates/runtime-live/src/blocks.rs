@@ -25,9 +25,7 @@ pub(crate) fn enter(block: u64, stack: usize, place: usize) {
     let Some(thread) = Thread::recording() else { return };
     let Some(engine) = process::engine() else { return };
     let done = thread.at_work(|thread| {
-        if let Some(call) = thread.checked().blocks().innermost()
-            && (call.stack as usize) < stack
-        {
+        if (thread.checked().blocks().innermost_stack() as usize) < stack {
             drop_dead(engine, thread, stack);
         }
         recording::entering(thread, block, place);
@@ -112,7 +110,9 @@ unsafe extern "C" fn function_left(returns_to: usize, stack: usize) {
         if let Some(innermost) = thread.checked().blocks().innermost()
             && innermost.site as usize != returns_to
         {
-            drop_dead(engine, thread, stack);
+            if (innermost.stack as usize) < stack {
+                drop_dead(engine, thread, stack);
+            }
             leave_annotations(engine, thread);
         }
         engine.end(thread.checked());
