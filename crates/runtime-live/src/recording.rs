@@ -1,4 +1,4 @@
-//! Records of all that happens, in a ring that the command reads, if it asks for them ([`RECORD_ALL`]).
+//! Records of all that happens, in a ring that the command reads, if it asks for them ([`RECORD_ALL`](crate::ring::RECORD_ALL)).
 //!
 //! The checker judges as it always does. Nothing is left out: the fast paths are given a thread whose epoch no stamp has, so that
 //! every access comes by here, and no test for this mode stands in them.
