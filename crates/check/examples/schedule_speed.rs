@@ -9,7 +9,7 @@
 use std::time::{Duration, Instant};
 
 use atomvet_check::Config;
-use atomvet_check::predictive::schedule::{Goal, Outcome, Recorded, Shows, Values, verify};
+use atomvet_check::predictive::schedule::{Goal, Outcome, Recorded, Shows, Values};
 use atomvet_trace::{Event, EventId, LockId, Mode, Op, RegionId, SiteId, ThreadId, VarId};
 
 fn main() {
@@ -44,7 +44,7 @@ fn main() {
         {
             judged += 1;
             let start = Instant::now();
-            if let Err(problem) = verify(&config, &events, &schedule, &goal) {
+            if let Err(problem) = recorded.verify(&config, &schedule, &goal) {
                 println!("refused: {problem}, {goal:?}");
             }
             judging += start.elapsed();

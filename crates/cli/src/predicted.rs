@@ -304,7 +304,7 @@ impl Foreseen {
         });
     }
 
-    /// Whether something is wrong. (A race is not: a trace does not tell which accesses are atomic operations.)
+    /// Whether something is wrong. (A race is not: not every trace tells which accesses are atomic, and ThreadSanitizer is the tool for races.)
     pub(crate) fn is_bad(&self) -> bool {
         !self.violations.is_empty() || !self.deadlocks.is_empty()
     }

@@ -38,8 +38,8 @@ const DEADLOCK: (&str, &str, &str) = (
 
 const DATA_RACE: (&str, &str, &str) = (
     "data race",
-    "no lock and no order of threads keeps these two accesses of one variable apart; that is fine for atomic operations, \
-     which a trace does not tell apart",
+    "no lock and no order of threads keeps these two accesses of one variable apart, and not both are atomic, as far as the \
+     trace tells",
     "guard both with one lock, or make them atomic operations",
 );
 

@@ -43,7 +43,7 @@
 //! the start of the trace. So proofs near their goal are cheap wherever they are, and only
 //! "there is none" needs the whole trace.
 //!
-//! **Cost.** [`Recorded::new`]: one pass, 28 bytes per event. A search: at most its budget, in steps; a step is an event
+//! **Cost.** [`Recorded::new`]: one pass, 32 bytes per event. A search: at most its budget, in steps; a step is an event
 //! that is tried, or taken into account for a cut.
 
 use atomvet_trace::{EventId, Op, RegionId, SiteId, VarId};
@@ -59,6 +59,7 @@ mod machine;
 mod pattern;
 mod recorded;
 mod search;
+mod tail;
 #[cfg(test)]
 mod tests;
 mod trace;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use atomvet_check::Here;
 use atomvet_check::predictive::predicted::Reason;
-use atomvet_check::predictive::schedule::{self, Goal, Outcome, Recorded, Values};
+use atomvet_check::predictive::schedule::{Goal, Outcome, Recorded, Values};
 use atomvet_trace::{Event, EventId, Format, Names, VarId};
 
 use super::{Foreboding, Proof, RelaxedRead, Search};
@@ -208,7 +208,7 @@ impl Stage<'_> {
 
     /// Asks the independent judge.
     fn judge(&self, proof: &mut Proof, schedule: &[EventId], goal: &Goal) {
-        match schedule::verify(&self.in_force.config, self.events, schedule, goal) {
+        match self.recorded.verify(&self.in_force.config, schedule, goal) {
             Ok(relaxed) => {
                 proof.search = if relaxed.is_empty() { Search::Found } else { Search::Relaxed };
                 proof.relaxed = relaxed.into_iter().filter_map(|read| self.relaxed(read)).collect();

@@ -235,7 +235,7 @@ fn races(page: &mut Page, order: &summary::Order<'_>, most: usize) {
     if races.is_empty() {
         return;
     }
-    let meaning = "no lock and no order of threads keeps the two apart; fine for atomic operations";
+    let meaning = "no lock and no order of threads keeps the two apart; not both are atomic";
     page.paragraph(0, (Style::Lead, "data races"), &format!("({meaning}):"));
     for (number, race) in (order.first_race()..).zip(races.iter().take(most)) {
         let threads = &race.scene.threads;

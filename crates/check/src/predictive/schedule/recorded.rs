@@ -1,7 +1,7 @@
 //! What the search has to know of a recording, gathered in one pass: for every event which ones it depends
 //! on, whatever the schedule.
 //!
-//! Events are numbered in 32 bits here, which keeps the tables at 28 bytes per event.
+//! Events are numbered in 32 bits here, which keeps the tables at 32 bytes per event.
 
 use atomvet_trace::{BarrierId, Event, LockId, Mode, Op, ThreadId, VarId};
 
@@ -43,6 +43,10 @@ pub struct Recorded<'a> {
     /// Per event: where the outermost block or critical section around it begins, whichever is first (or its piece
     /// begins, where waits split blocks); itself if it is in none.
     pub(super) unit: Vec<u32>,
+    /// Per event: since when its thread is in some block or critical section (or waits in one) right after it; `NEVER` if it is in none.
+    pub(super) opened: Vec<u32>,
+    /// The forks and joins.
+    pub(super) turns: Vec<u32>,
 }
 
 /// A variable in one of its lives.
@@ -227,6 +231,7 @@ struct Thread {
     held: u32,
     open_blocks: u32,
     unit: u32,
+    opened: u32,
     /// The last fork or join of it.
     forked_or_joined: u32,
     /// The same, until its next event.
@@ -241,6 +246,7 @@ const NEW_THREAD: Thread = Thread {
     held: NEVER,
     open_blocks: 0,
     unit: NEVER,
+    opened: NEVER,
     forked_or_joined: NEVER,
     started_by: NEVER,
     leaves: NEVER,
@@ -302,6 +308,8 @@ impl<'a> Pass<'a> {
             gates: Vec::new(),
             episodes: Vec::new(),
             unit: table(),
+            opened: table(),
+            turns: Vec::new(),
         };
         let threads = vec![NEW_THREAD; counts.len()];
         let (variables, locks, barriers) = (Vec::new(), Vec::new(), Vec::new());
@@ -336,6 +344,7 @@ impl<'a> Pass<'a> {
                 let child_state = &mut self.threads[child.index()];
                 gate.previous = std::mem::replace(&mut child_state.forked_or_joined, at);
                 child_state.started_by = at;
+                self.recorded.turns.push(at);
                 gated |= gate.previous != NEVER;
                 if op == Op::Join(child) {
                     (gate.joined, gate.joined_events) = (child, child_state.done);
@@ -372,6 +381,8 @@ impl<'a> Pass<'a> {
         if !inside || waits {
             state.unit = NEVER;
         }
+        state.opened = if inside || state.waits.is_some() { state.opened.min(at) } else { NEVER };
+        recorded.opened[here] = state.opened;
     }
 
     /// What the event before left for this one to do. Says whether there was anything.

@@ -410,10 +410,43 @@ enum Means {
     Deadlock,
 }
 
+/// What the judge says, of the whole recording. It must accept whatever it accepts of the shorter one, for this schedule and others.
+fn verified(
+    config: &Config,
+    recorded: &Recorded<'_>,
+    schedule: &[EventId],
+    goal: &Goal,
+) -> Result<Result<Vec<EventId>, String>, String> {
+    let whole = verify(config, recorded.events, schedule, goal);
+    let mut others = vec![schedule.to_vec()];
+    for at in 0..schedule.len() {
+        let mut other = schedule.to_vec();
+        other.remove(at);
+        others.push(other);
+        for to in 0..at {
+            let mut other = schedule.to_vec();
+            other.swap(to, at);
+            others.push(other);
+            let mut other = schedule.to_vec();
+            other.insert(at, schedule[to]);
+            others.push(other);
+        }
+    }
+    for other in others {
+        if let Some(shorter) = recorded.verify_tail(config, &other, goal) {
+            let whole = verify(config, recorded.events, &other, goal);
+            if whole.as_ref() != Ok(&shorter) {
+                return Err(format!("{whole:?} of the whole, {shorter:?} of what is left: {other:?}"));
+            }
+        }
+    }
+    Ok(whole)
+}
+
 /// Checks the search of one goal. Returns whether there is a schedule.
 fn check(config: &Config, events: &[Event], goal: &Goal, means: Means) -> Result<bool, String> {
     let recorded = Recorded::new(config, events);
-    let judge = |schedule: &[EventId]| match verify(config, events, schedule, goal) {
+    let judge = |schedule: &[EventId]| match verified(config, &recorded, schedule, goal)? {
         Err(problem) if means != Means::Nothing || !problem.contains("the goal's block is not violated") => {
             Err(format!("{problem}: {schedule:?}"))
         }
