@@ -28,7 +28,7 @@ const MOST_EVENTS: usize = 48;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((&first, rest)) = bytes.split_first() else { return };
-    let config = Config { commuting_updates: first & 1 != 0, split_at_waits: first & 2 != 0 };
+    let config = Config { commuting_updates: first & 1 != 0, split_at_waits: first & 2 != 0, ..Config::default() };
     let discipline = if first & 4 != 0 { Discipline::Lenient } else { Discipline::Strict };
     let size = Size {
         threads: 2 + u32::from(first >> 3 & 3),

@@ -42,8 +42,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
                 break;
             }
             let (events, names) = trace(seed)?;
-            let config =
-                Config { commuting_updates: seed.is_multiple_of(3), split_at_waits: seed.is_multiple_of(4) };
+            let config = Config {
+                commuting_updates: seed.is_multiple_of(3),
+                split_at_waits: seed.is_multiple_of(4),
+                ..Config::default()
+            };
             let verdict = round_trips(&events, &names)
                 .and_then(|()| judge(&config, &events))
                 .inspect_err(|_| stop.store(true, Ordering::Relaxed))

@@ -24,7 +24,7 @@ pub(crate) enum Kind {
         /// How many of them run in one process
         #[arg(long, default_value_t = native::PER_PROCESS)]
         per_process: usize,
-        /// Judge the runtime on the live checker instead of the command
+        /// Judge the runtime alone, without the command
         #[arg(long)]
         live: bool,
     },
@@ -69,7 +69,7 @@ fn c(options: native::Options, is_live: bool) -> anyhow::Result<()> {
     std::fs::create_dir_all(&folder)?;
     let folder = folder.canonicalize()?;
     let runtime = if is_live { Some(native::live::build("crates".as_ref(), &folder)?) } else { None };
-    let engine = native::Engine { atomvet: atomvet()?, runtime, is_live };
+    let engine = native::Engine { atomvet: atomvet()?, runtime };
     for (mode, tally) in native::run(&engine, &options)? {
         println!("{mode}: {tally}");
     }

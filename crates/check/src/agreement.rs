@@ -275,6 +275,8 @@ fn serial_order_holds(config: &Config, events: &[Event], verdict: &Verdict) -> R
 
 #[cfg(test)]
 mod tests {
+    use atomvet_trace::Conflicts;
+
     use super::*;
     use crate::notation;
     use crate::oracle::random::{Random, trace};
@@ -284,7 +286,11 @@ mod tests {
         let mut not_serializable = 0;
         for seed in 0..20_000 {
             let events = trace(&mut Random(seed), 8 + seed as usize % 30);
-            let config = Config { commuting_updates: seed % 2 == 1, split_at_waits: seed % 4 >= 2 };
+            let config = Config {
+                commuting_updates: seed % 2 == 1,
+                split_at_waits: seed % 4 >= 2,
+                conflicts: if seed % 8 >= 4 { Conflicts::Data } else { Conflicts::Locks },
+            };
             match agree(&config, &events) {
                 Ok(verdict) => not_serializable += usize::from(!verdict.serializable),
                 Err(problem) => panic!("seed {seed}, {config:?}: {problem}\n{events:?}"),

@@ -27,7 +27,7 @@ mod sparse;
 pub mod verify;
 pub mod witness;
 
-use atomvet_trace::{Event, EventId, VarId};
+use atomvet_trace::{Conflicts, Event, EventId, VarId};
 
 pub use finding::{Block, Finding, Findings, Here, Strength};
 pub use lower::{Access, Channel, ChannelKind, Observed, Rules};
@@ -80,6 +80,8 @@ pub struct Config {
     pub commuting_updates: bool,
     /// A wait, join or barrier restarts every open block of its thread: the pieces are judged.
     pub split_at_waits: bool,
+    /// With data conflicts, locks and barriers order nothing.
+    pub conflicts: Conflicts,
 }
 
 /// A checker over raw events. May assume a well-formed trace.

@@ -16,7 +16,9 @@
 //! The oracle and the verifier do not use this file; they have the definitions of
 //! `docs/event-model.md` in their own, naive words.
 
-use atomvet_trace::{BarrierId, Event, EventId, LockId, Mode, Op, SiteId, ThreadId, UpdateKind, VarId};
+use atomvet_trace::{
+    BarrierId, Conflicts, Event, EventId, LockId, Mode, Op, SiteId, ThreadId, UpdateKind, VarId,
+};
 
 use crate::{Block, Checker, Config, Findings, Here, Info, Stats};
 
@@ -287,6 +289,11 @@ impl<R: Rules> Lowered<R> {
             }
             Op::Update(x, _) => rules.access(here, x, Access::Write, out),
             Op::Read(..) | Op::Write(..) => {}
+            Op::Acquire(..) | Op::Release(..) if self.config.conflicts == Conflicts::Data => {}
+            Op::Wait(_) | Op::Barrier(_) if self.config.conflicts == Conflicts::Data => {
+                self.split(thread);
+                self.threads[thread.index()].due = true;
+            }
             Op::Acquire(lock, mode) => rules.receive(here, Channel::lock(lock), mode, out),
             Op::Release(lock, mode) => rules.send(here, Channel::lock(lock), mode, out),
             Op::Begin(region) => {

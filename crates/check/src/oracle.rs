@@ -10,7 +10,9 @@
 
 use std::collections::BTreeSet;
 
-use atomvet_trace::{BarrierId, Event, EventId, LockId, Mode, Op, RegionId, SiteId, ThreadId, VarId};
+use atomvet_trace::{
+    BarrierId, Conflicts, Event, EventId, LockId, Mode, Op, RegionId, SiteId, ThreadId, VarId,
+};
 
 use crate::Config;
 
@@ -222,13 +224,14 @@ impl Order {
         let program_order = e_facts.thread == f_facts.thread;
         let fork = e_facts.op == Op::Fork(f_facts.thread);
         let join = f_facts.op == Op::Join(e_facts.thread);
-        let barrier = e_facts.arrives.is_some() && e_facts.arrives == f_facts.leaves;
+        let locks_count = self.config.conflicts == Conflicts::Locks;
+        let barrier = locks_count && e_facts.arrives.is_some() && e_facts.arrives == f_facts.leaves;
         program_order
             || fork
             || join
             || barrier
             || accesses_conflict(&self.config, e_facts, f_facts)
-            || lock_operations_conflict(e_facts, f_facts)
+            || locks_count && lock_operations_conflict(e_facts, f_facts)
     }
 }
 

@@ -7,7 +7,7 @@
 //! Cost: O(1) per event of the trace; memory grows with the events that witnesses name and with what
 //! is live (threads, open blocks, variables, barriers), not with the trace.
 
-use atomvet_trace::{Event, EventId, LockId, Mode, Op, VarId};
+use atomvet_trace::{Conflicts, Event, EventId, LockId, Mode, Op, VarId};
 
 use crate::witness::{Because, Step, Touch, Witness};
 use crate::{Block, Config};
@@ -182,6 +182,9 @@ impl Verifier {
         require(from.event.thread != to.event.thread, "within a thread only program order counts")?;
         match step.because {
             Because::Access(x, first, second) => self.access(x, (first, from), (second, to)),
+            Because::Lock(_) | Because::Barrier(_) if self.config.conflicts == Conflicts::Data => {
+                Err("of synchronization, and only data conflicts".into())
+            }
             Because::Lock(lock) => {
                 let (before, after) = (modes(from, lock), modes(to, lock));
                 require(

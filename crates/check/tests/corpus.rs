@@ -126,6 +126,7 @@ fn check(trace: &Trace, expected: &Expectation) -> Vec<String> {
     let config = Config {
         commuting_updates: expected.options.commuting_updates,
         split_at_waits: expected.options.split_at_waits,
+        ..Config::default()
     };
     let mut problems = is_complete(expected);
     for entry in

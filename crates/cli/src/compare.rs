@@ -248,7 +248,7 @@ fn table(entry: &TraceEntry) -> String {
     let heading = format!(
         "{}: {}, {}, {}{repairs}; {}{partial}\n",
         visible(called(&entry.trace)),
-        plural(coverage.events, "event"),
+        plural(coverage.events.unwrap_or_default(), "event"),
         plural(coverage.threads, "thread"),
         plural(coverage.blocks, "block"),
         entry.conventions.words()

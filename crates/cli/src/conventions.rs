@@ -32,6 +32,18 @@ pub(crate) struct Asked {
     /// [default for a trace that does not say how it was recorded]
     #[arg(long, overrides_with = "commuting_updates", help_heading = "Event semantics")]
     strict_atomics: bool,
+    /// What conflicts: accesses to data, or operations on locks as well, as in the papers. With data, a block is not to blame for
+    /// taking a lock twice [default: as the trace was recorded; `run` takes data, and a trace that does not say, locks]
+    #[arg(long, value_name = "data|locks", value_parser = conflicts, help_heading = "Event semantics")]
+    conflicts: Option<Conflicts>,
+}
+
+fn conflicts(text: &str) -> Result<Conflicts, String> {
+    match text {
+        "data" => Ok(Conflicts::Data),
+        "locks" => Ok(Conflicts::Locks),
+        _ => Err("expected data or locks".to_owned()),
+    }
 }
 
 /// Who decided on a convention.
@@ -68,6 +80,8 @@ pub(crate) struct InForce {
     waits: By,
     /// Who decided on updates.
     updates: By,
+    /// Who decided on conflicts.
+    conflicts: By,
     /// Which accesses the trace has, if it says so.
     pub(crate) accesses: Option<Accesses>,
 }
@@ -75,13 +89,19 @@ pub(crate) struct InForce {
 impl Asked {
     /// As options for another process.
     pub(crate) fn arguments(self) -> Vec<String> {
+        let conflicts = self.conflicts.map(|conflicts| format!("--conflicts={}", word(conflicts)));
         let options = [
             (self.split_at_waits, "--split-at-waits"),
             (self.strict_waits, "--strict-waits"),
             (self.commuting_updates, "--commuting-updates"),
             (self.strict_atomics, "--strict-atomics"),
         ];
-        options.iter().filter(|(asked, _)| *asked).map(|(_, option)| (*option).to_owned()).collect()
+        options
+            .iter()
+            .filter(|(asked, _)| *asked)
+            .map(|(_, option)| (*option).to_owned())
+            .chain(conflicts)
+            .collect()
     }
 
     /// What is in force for a trace that says this about itself; where nobody decides, `unsaid` is.
@@ -103,8 +123,13 @@ impl Asked {
             configuration.strict_atomics,
             unsaid.commuting_updates,
         );
-        let config = Config { split_at_waits, commuting_updates };
-        InForce { config, waits, updates, accesses: recorded.accesses }
+        let (conflicts, conflicts_by) = match (self.conflicts, recorded.conflicts) {
+            (Some(asked), _) => (asked, By::Option),
+            (None, Some(recorded)) => (recorded, By::Trace),
+            (None, None) => (unsaid.conflicts, By::Default),
+        };
+        let config = Config { split_at_waits, commuting_updates, conflicts };
+        InForce { config, waits, updates, conflicts: conflicts_by, accesses: recorded.accesses }
     }
 }
 
@@ -117,16 +142,32 @@ fn decide((yes, no): (bool, bool), recorded: Option<bool>, strict: Option<bool>,
     }
 }
 
+/// As options, traces and JSON have it.
+fn word(conflicts: Conflicts) -> &'static str {
+    match conflicts {
+        Conflicts::Data => "data",
+        Conflicts::Locks => "locks",
+    }
+}
+
 impl InForce {
     /// The conventions of the papers, for a trace of which nobody says anything.
     pub(crate) fn papers() -> InForce {
-        InForce { config: Config::default(), waits: By::Default, updates: By::Default, accesses: None }
+        InForce {
+            config: Config::default(),
+            waits: By::Default,
+            updates: By::Default,
+            conflicts: By::Default,
+            accesses: None,
+        }
     }
 
     /// The same for prediction, where waits split blocks unless an option says otherwise: what others do while a block waits for
     /// them is no violation that anybody wants to hear of.
     pub(crate) fn for_prediction(mut self) -> InForce {
         self.config.split_at_waits |= self.waits != By::Option;
+        // Which orders locks allow is what is predicted from.
+        self.config.conflicts = Conflicts::Locks;
         self
     }
 
@@ -135,7 +176,7 @@ impl InForce {
         atomvet_trace::Conventions {
             waits: Some(if self.config.split_at_waits { Waits::Split } else { Waits::Whole }),
             updates: Some(if self.config.commuting_updates { Updates::Commute } else { Updates::Conflict }),
-            conflicts: Some(Conflicts::Locks),
+            conflicts: Some(self.config.conflicts),
             accesses: self.accesses,
         }
     }
@@ -152,7 +193,8 @@ impl InForce {
             waits_by: self.waits.name().to_owned(),
             updates: if self.config.commuting_updates { "commute" } else { "conflict" }.to_owned(),
             updates_by: self.updates.name().to_owned(),
-            conflicts: "locks".to_owned(),
+            conflicts: word(self.config.conflicts).to_owned(),
+            conflicts_by: self.conflicts.name().to_owned(),
             accesses: self.accesses.map(|accesses| match accesses {
                 Accesses::All => "all".to_owned(),
                 Accesses::Filtered => "filtered".to_owned(),

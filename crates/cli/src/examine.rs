@@ -144,6 +144,14 @@ pub(crate) struct Verdict {
     pub(crate) peak_bytes: u64,
 }
 
+impl Verdict {
+    /// Takes out what does not count.
+    fn set_aside(&mut self) {
+        (self.set_aside, self.violations) =
+            std::mem::take(&mut self.violations).into_iter().partition(|violation| violation.aside.is_some());
+    }
+}
+
 /// What the independent judge says; an error says what does not hold.
 pub(crate) type Judgement = Result<(), String>;
 
@@ -161,6 +169,20 @@ pub(crate) struct Violation {
     pub(crate) instances: Vec<Option<EventId>>,
     /// Why it does not count.
     pub(crate) aside: Option<Aside>,
+}
+
+impl Violation {
+    /// A finding of which nothing else is known yet.
+    pub(crate) fn new(finding: Finding, fingerprint: u64) -> Violation {
+        Violation {
+            instances: vec![finding.block.map(|block| block.begin)],
+            finding,
+            fingerprint,
+            explanation: None,
+            judgement: None,
+            aside: None,
+        }
+    }
 }
 
 /// An equivalent serial order.
@@ -282,9 +304,7 @@ pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Exam
             known.after_witnesses(verdict, &pass.names);
         }
         verdict.violations.iter_mut().for_each(|violation| benign.label(violation));
-        (verdict.set_aside, verdict.violations) = std::mem::take(&mut verdict.violations)
-            .into_iter()
-            .partition(|violation| violation.aside.is_some());
+        verdict.set_aside();
         verdict.foreseen.set_benign_aside(&benign);
     }
     predicted::schedules(source, options, limit, &pass, &mut verdicts)?;
@@ -294,6 +314,26 @@ pub(crate) fn examine(source: &mut Source, options: &Options<'_>) -> Result<Exam
     let seconds = started.elapsed().as_secs_f64();
     let (trace, in_force) = (source.given.clone(), options.in_force);
     Ok(Examined { trace, pass, in_force, verdicts, scene, entered, serial_order, seconds })
+}
+
+/// The same for a program that has judged itself: `events` are what its findings need for being explained.
+pub(crate) fn told(
+    mut pass: Pass,
+    mut verdict: Verdict,
+    entered: Entered,
+    events: &[Event],
+    options: &Options<'_>,
+) -> Examined {
+    if let Some(known) = options.aside.known {
+        known.before_witnesses(&mut verdict, &pass.names);
+    }
+    let scene = why::explain_told(events, options, &mut pass, &mut verdict);
+    if let Some(known) = options.aside.known {
+        known.after_witnesses(&mut verdict, &pass.names);
+    }
+    verdict.set_aside();
+    let (trace, in_force, seconds) = (String::new(), options.in_force, 0.0);
+    Examined { trace, pass, in_force, verdicts: vec![verdict], scene, entered, serial_order: None, seconds }
 }
 
 /// Why nothing is predicted from a trace.
@@ -390,14 +430,7 @@ impl Running {
                         same.instances.push(finding.block.map(|block| block.begin));
                     }
                 }
-                _ => violations.push(Violation {
-                    instances: vec![finding.block.map(|block| block.begin)],
-                    finding,
-                    fingerprint,
-                    explanation: None,
-                    judgement: None,
-                    aside: None,
-                }),
+                _ => violations.push(Violation::new(finding, fingerprint)),
             }
         }
         let folded = options.instances == Instances::Folded;
@@ -414,7 +447,7 @@ impl Running {
 }
 
 /// The same for the same mistake in every run: it knows neither threads nor positions.
-fn fingerprint(finding: &Finding, names: &Names) -> u64 {
+pub(crate) fn fingerprint(finding: &Finding, names: &Names) -> u64 {
     let (rule, block) = match finding.block {
         Some(block) => ("block-not-serializable", block),
         None => ("trace-not-serializable", finding.transaction),

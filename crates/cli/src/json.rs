@@ -63,15 +63,17 @@ pub(crate) fn interrupted(trace: &str) -> model::Failed {
 /// What a pass has read.
 pub(crate) fn coverage(pass: &Pass) -> model::Coverage {
     let nothing = pass.tally.nothing_observed();
+    // A program that judges itself counts its blocks and threads.
+    let counted = |figure: u64| (!pass.tally.is_live).then_some(figure);
     model::Coverage {
-        events: pass.tally.events,
+        events: counted(pass.tally.events),
         threads: pass.tally.threads,
-        variables: pass.names.variables.len() as u64,
-        locks: pass.names.locks.len() as u64,
+        variables: counted(pass.names.variables.len() as u64),
+        locks: counted(pass.names.locks.len() as u64),
         blocks: pass.tally.blocks,
-        outermost_blocks: pass.tally.outermost_blocks,
-        unary: pass.tally.unary,
-        transactions: pass.tally.transactions(),
+        outermost_blocks: counted(pass.tally.outermost_blocks),
+        unary: counted(pass.tally.unary),
+        transactions: counted(pass.tally.transactions()),
         ignored_accesses: Some(pass.ignored_accesses).filter(|number| *number > 0),
         repairs: pass.repairs.total,
         repaired: pass.repairs.kinds.iter().map(|(repair, number)| (repair_name(*repair), *number)).collect(),

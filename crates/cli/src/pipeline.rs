@@ -497,7 +497,8 @@ mod tests {
                 next += slice.events.len() as u64;
                 ControlFlow::Continue(())
             });
-            let Tally { events, blocks, outermost_blocks, unary, threads } = pass.expect("it is read").tally;
+            let Tally { events, blocks, outermost_blocks, unary, threads, .. } =
+                pass.expect("it is read").tally;
             let (all, batches) = ((BATCHES * IN_A_BATCH) as u64, BATCHES as u64);
             assert_eq!((next, events), (all, all));
             assert_eq!([blocks, outermost_blocks, unary, threads], [batches, batches, all - 2 * batches, 1]);

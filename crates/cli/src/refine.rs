@@ -149,17 +149,23 @@ impl Entered {
     /// Counts the begins among these events.
     pub(crate) fn count(&mut self, events: &[Event]) {
         for event in events {
-            let Op::Begin(region) = event.op else { continue };
-            let (table, index) = match (region, event.site) {
-                (RegionId::NONE, SiteId::NONE) => (&mut self.unlabelled, 0),
-                (RegionId::NONE, site) => (&mut self.unlabelled, site.index() + 1),
-                (region, _) => (&mut self.labelled, region.index()),
-            };
-            if index >= table.len() {
-                table.resize(index + 1, 0);
+            if let Op::Begin(region) = event.op {
+                self.add(region, event.site, 1);
             }
-            table[index] += 1;
         }
+    }
+
+    /// Counts entries of one kind of block.
+    pub(crate) fn add(&mut self, region: RegionId, site: SiteId, number: u64) {
+        let (table, index) = match (region, site) {
+            (RegionId::NONE, SiteId::NONE) => (&mut self.unlabelled, 0),
+            (RegionId::NONE, site) => (&mut self.unlabelled, site.index() + 1),
+            (region, _) => (&mut self.labelled, region.index()),
+        };
+        if index >= table.len() {
+            table.resize(index + 1, 0);
+        }
+        table[index] += number;
     }
 
     /// The counts by the blocks' names.

@@ -127,6 +127,16 @@ impl Spec {
         }
     }
 
+    /// Whether accesses are to be taken out.
+    pub(crate) fn ignores_variables(&self) -> bool {
+        !self.ignored_variables.is_empty()
+    }
+
+    /// Per entry of `atomic`, whether a function of the program that runs is meant by it.
+    pub(crate) fn met(&self) -> Vec<bool> {
+        self.met.iter().map(|met| met.load(Ordering::Relaxed)).collect()
+    }
+
     fn is_taken_out(&self, block: &Known<'_>) -> bool {
         self.not_atomic.iter().any(|pattern| means(pattern, block))
     }
@@ -222,8 +232,7 @@ impl<'a> Filter<'a> {
 
     /// Per entry of the specification, whether such a block was entered.
     pub(crate) fn used(self) -> Vec<bool> {
-        let met = self.spec.met.iter().map(|met| met.load(Ordering::Relaxed));
-        self.used.iter().zip(met).map(|(used, met)| *used || met).collect()
+        self.used.iter().zip(self.spec.met()).map(|(used, met)| *used || met).collect()
     }
 
     /// Replaces the begins and ends of blocks, and the accesses, that are left out.

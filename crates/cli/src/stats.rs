@@ -182,15 +182,15 @@ fn text(entry: &TraceEntry) -> String {
     }
     text.push('\n');
     let figures = [
-        ("events", coverage.events),
+        ("events", coverage.events.unwrap_or_default()),
         ("threads", coverage.threads),
-        ("variables", coverage.variables),
-        ("locks", coverage.locks),
+        ("variables", coverage.variables.unwrap_or_default()),
+        ("locks", coverage.locks.unwrap_or_default()),
         ("barriers", entry.barriers),
         ("blocks", coverage.blocks),
-        ("outermost blocks", coverage.outermost_blocks),
-        ("unary events", coverage.unary),
-        ("transactions", coverage.transactions),
+        ("outermost blocks", coverage.outermost_blocks.unwrap_or_default()),
+        ("unary events", coverage.unary.unwrap_or_default()),
+        ("transactions", coverage.transactions.unwrap_or_default()),
         ("nesting depth", entry.nesting_depth),
         ("longest transaction, in events", entry.longest_transaction),
         ("labels", entry.labels),

@@ -20,6 +20,8 @@ pub(crate) struct Tally {
     pub(crate) unary: u64,
     /// Threads that did something.
     pub(crate) threads: u64,
+    /// Of a program that judges itself, the other figures are not known.
+    pub(crate) is_live: bool,
 }
 
 /// Counts.
@@ -72,7 +74,7 @@ impl Counter {
     pub(crate) fn know(&mut self, events: &[Event], figures: Figures) -> Tally {
         let Figures { blocks, outermost_blocks, unary, threads } = figures;
         let events = self.tally.events + events.len() as u64;
-        self.tally = Tally { events, blocks, outermost_blocks, unary, threads };
+        self.tally = Tally { events, blocks, outermost_blocks, unary, threads, is_live: false };
         self.tally
     }
 
@@ -84,6 +86,11 @@ impl Counter {
 }
 
 impl Tally {
+    /// Of a program that judges itself: its events are not counted, only its threads and the blocks that they entered.
+    pub(crate) fn of_live(threads: u64, blocks: u64) -> Tally {
+        Tally { threads, blocks, is_live: true, ..Tally::default() }
+    }
+
     /// Outermost blocks and lone events.
     pub(crate) fn transactions(&self) -> u64 {
         self.outermost_blocks + self.unary
@@ -91,7 +98,7 @@ impl Tally {
 
     /// Why nothing could be wrong with such a trace, if nothing could.
     pub(crate) fn nothing_observed(&self) -> Option<Nothing> {
-        if self.events == 0 {
+        if self.events == 0 && self.threads == 0 {
             Some(Nothing::NoEvents)
         } else if self.blocks == 0 {
             Some(Nothing::NoBlock)

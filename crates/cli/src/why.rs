@@ -68,12 +68,7 @@ pub(crate) fn explain(
     }
     let mut results: Vec<Answer> = found.into_iter().map(|explanation| (explanation, None)).collect();
 
-    let found: Vec<Witness> = (results.iter())
-        .filter_map(|(explanation, _)| explanation.as_ref())
-        .flat_map(|explanation| [Some(&explanation.witness), explanation.by_data.as_ref()])
-        .flatten()
-        .cloned()
-        .collect();
+    let found = witnesses(results.iter().map(|(explanation, _)| explanation));
     let mut verifier =
         (options.verify == Verify::Yes).then(|| Verifier::new(&options.in_force.config, &found));
     let mut stage = Stage::new(&found, &requests.list);
@@ -140,6 +135,39 @@ pub(crate) fn explain(
         pass.partial.get_or_insert(Partial::Unexplained(format!("{of}: {why}")));
     }
     Ok(stage.scene)
+}
+
+/// The same for a live program, whose findings have all of their events at hand. What happened in between of some is not known
+/// any more; they stay without a witness.
+pub(crate) fn explain_told(
+    events: &[Event],
+    options: &Options<'_>,
+    pass: &mut Pass,
+    verdict: &mut Verdict,
+) -> Scene {
+    mark_left_out(std::slice::from_ref(verdict), options, pass);
+    let wanted = wanted(verdict, options);
+    let requests: Vec<Request> =
+        wanted.iter().map(|&place| Request::from(&verdict.violations[place].finding)).collect();
+    let mut replay = Replay::new(&options.in_force.config, &requests);
+    replay.events(EventId(0), events);
+    let explanations = replay.finish();
+    let mut stage = Stage::new(&witnesses(explanations.iter()), &requests);
+    stage.events(EventId(0), events);
+    for (place, explanation) in wanted.into_iter().zip(explanations) {
+        verdict.violations[place].explanation = explanation;
+    }
+    stage.scene
+}
+
+/// All witnesses of these explanations.
+fn witnesses<'a>(explanations: impl Iterator<Item = &'a Option<Explanation>>) -> Vec<Witness> {
+    let found = explanations.flatten();
+    found
+        .flat_map(|explanation| [Some(&explanation.witness), explanation.by_data.as_ref()])
+        .flatten()
+        .cloned()
+        .collect()
 }
 
 /// Where there is no time to explain all findings, so many are tried once more by themselves: a report without any reason is of

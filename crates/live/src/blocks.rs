@@ -51,10 +51,15 @@ impl Root {
     pub fn from_path(path: u64) -> Option<Root> {
         [Root::Main, Root::Other].into_iter().find(|&root| root as u64 == path)
     }
+
+    /// How many frames of such a stack have a path that says how they were reached: of the first thread, only the outermost. (A
+    /// thread of the C++ library calls the user's function through seven of its own.)
+    pub fn near_bottom(self) -> u64 {
+        NEAR_BOTTOM[self as usize]
+    }
 }
 
-/// Frames whose path says how they were reached: in the first thread only the outermost. (A thread of the C++ library calls the
-/// user's function through seven of its own.)
+/// By the number of a root, see [`Root::near_bottom`].
 const NEAR_BOTTOM: [u64; 3] = [0, 1, 10];
 
 /// A path that says how a function was reached, and not only the function.

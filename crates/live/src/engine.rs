@@ -88,6 +88,8 @@ pub trait Findings {
         Self: Sized;
     /// A block instance, or a piece of one, ended that was off trial for a part of its time.
     fn off_trial(&self, path: u64);
+    /// A thread starts, or another thread in its index.
+    fn started(&self, _thread: &Thread) {}
     /// A block was entered.
     fn entered(&self, thread: &Thread);
     /// Open blocks were split.
@@ -139,6 +141,7 @@ impl<F: Findings> Engine<F> {
     /// A thread starts; `parent` creates it. None if there are too many threads at once.
     pub fn start(&self, parent: Option<&Thread>) -> Option<&Thread> {
         let thread = self.threads.take(parent, &self.data)?;
+        self.findings.started(thread);
         let is_first = parent.is_none() && thread.index() == 1;
         thread.blocks.start_over(if is_first { Root::Main } else { Root::Other });
         thread.closed();

@@ -126,9 +126,15 @@ impl Table {
         }
     }
 
+    fn indexes(&self) -> usize {
+        (self.get(Counter::Indexes) as usize).min(INDEXES)
+    }
+
     /// How many thread indexes entered any function.
     pub fn active_threads(&self) -> usize {
-        (0..INDEXES).filter(|&thread| self.counts(thread).iter().any(|word| word.load(Relaxed) != 0)).count()
+        (0..self.indexes())
+            .filter(|&thread| self.counts(thread).iter().any(|word| word.load(Relaxed) != 0))
+            .count()
     }
 
     /// The functions that were entered.
@@ -149,7 +155,7 @@ impl Table {
             })
             .collect();
         entered.sort_unstable_by_key(|entered| entered.path);
-        for thread in 0..INDEXES {
+        for thread in 0..self.indexes() {
             for place in self.counts(thread).chunks_exact(2) {
                 let (path, count) = (place[0].load(Relaxed), place[1].load(Relaxed));
                 if let Ok(at) = entered.binary_search_by_key(&path, |entered| entered.path) {

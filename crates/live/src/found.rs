@@ -44,6 +44,8 @@ const TRIES: u64 = 64;
 pub struct Finding {
     /// How the function was reached; see `blocks.rs`.
     pub path: u64,
+    /// Where the event is that completes the violation.
+    pub closes_at: u64,
     /// How many of its instances were violated at this site first.
     pub count: u64,
     /// Findings are numbered as they are made.
@@ -119,7 +121,12 @@ impl Table {
         }
         put(THREAD, thread.index() as u64);
         put(MAPS, self.get(Counter::Maps));
-        let has_all_sites = witness.steps().all(|step| step.from_access.operation != Operation::Unknown);
+        // To start a thread, or to end, is no access.
+        let has_site = |step: &Step| {
+            step.from_access.operation != Operation::Unknown
+                || matches!(step.to_access.operation, Operation::Fork | Operation::Join)
+        };
+        let has_all_sites = witness.steps().all(has_site);
         put(IS_WHOLE, u64::from(witness.is_whole && has_all_sites));
     }
 
@@ -153,6 +160,7 @@ impl Table {
         let frame = |i: usize| (word(FRAMES + 2 * i), word(FRAMES + 2 * i + 1));
         Finding {
             path: word(PATH),
+            closes_at: word(CLOSES_AT),
             count: word(COUNT),
             number: word(NUMBER),
             maps: word(MAPS),

@@ -49,6 +49,8 @@ pub enum Counter {
     Findings,
     /// Times that blocks were split at a wait.
     Splits,
+    /// Thread indexes up to here were in use.
+    Indexes,
 }
 
 const HEADER: usize = 64;
@@ -85,16 +87,26 @@ pub struct Table(pub Words);
 impl Table {
     /// A copy of a table that another process has written; none if it is none, or of another version.
     pub fn read(bytes: &[u8]) -> Option<Table> {
-        let words = Words::reserve(WORDS)?;
-        for (word, bytes) in words.iter().zip(bytes.chunks_exact(8)) {
-            let value = u64::from_le_bytes(bytes.try_into().ok()?);
-            // Pages that are not touched take no memory.
-            if value != 0 {
-                word.store(value, Relaxed);
+        Table::read_parts(bytes.len() as u64, [(0, bytes)])
+    }
+
+    /// The same of parts, each with the byte where it begins; everything else is zero. `length` is that of the whole.
+    pub fn read_parts<B: AsRef<[u8]>>(
+        length: u64,
+        parts: impl IntoIterator<Item = (usize, B)>,
+    ) -> Option<Table> {
+        let table = Table(Words::reserve(WORDS)?);
+        for (first, bytes) in parts {
+            let words = table.0.get(first / 8..)?;
+            for (word, bytes) in words.iter().zip(bytes.as_ref().chunks_exact(8)) {
+                let value = u64::from_le_bytes(bytes.try_into().ok()?);
+                // Pages that are not touched take no memory.
+                if value != 0 {
+                    word.store(value, Relaxed);
+                }
             }
         }
-        let table = Table(words);
-        (bytes.len() == WORDS * 8 && table.get(Counter::Magic) == MAGIC).then_some(table)
+        (length == WORDS as u64 * 8 && table.get(Counter::Magic) == MAGIC).then_some(table)
     }
 
     /// A number of the header.
@@ -198,6 +210,10 @@ impl Table {
 impl Findings for Table {
     fn violated(&self, engine: &Engine<Self>, thread: &Thread, violation: &Violation) {
         self.add_finding(engine, thread, violation);
+    }
+
+    fn started(&self, thread: &Thread) {
+        self.counter(Counter::Indexes).fetch_max(thread.index() as u64 + 1, Relaxed);
     }
 
     fn off_trial(&self, path: u64) {

@@ -140,14 +140,15 @@ fn summary(text: &mut String, trace: &Summary) {
         let count = |number: u64, one: &str| {
             format!("{} {one}{}", grouped(number), if number == 1 { "" } else { "s" })
         };
-        [
-            count(coverage.events, "event"),
-            count(coverage.threads, "thread"),
-            count(coverage.blocks, "block"),
-            count(coverage.variables, "variable"),
-            count(coverage.locks, "lock"),
-        ]
-        .join(", ")
+        let figures = [
+            (coverage.events, "event"),
+            (Some(coverage.threads), "thread"),
+            (Some(coverage.blocks), "block"),
+            (coverage.variables, "variable"),
+            (coverage.locks, "lock"),
+        ];
+        let known = figures.into_iter().filter_map(|(number, one)| Some(count(number?, one)));
+        known.collect::<Vec<_>>().join(", ")
     });
     // Algorithms that say the same say it once.
     let mut verdicts: Vec<(&str, Vec<&str>)> = Vec::new();

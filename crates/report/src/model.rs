@@ -167,21 +167,27 @@ pub struct Trace {
 #[derive(Clone, PartialEq, Default, Serialize, Deserialize, Debug)]
 pub struct Coverage {
     /// All events, repaired and left-out ones included.
-    pub events: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<u64>,
     /// Threads that did something.
     pub threads: u64,
     /// Different variables.
-    pub variables: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variables: Option<u64>,
     /// Different locks.
-    pub locks: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locks: Option<u64>,
     /// Blocks entered.
     pub blocks: u64,
     /// Those that are inside no other.
-    pub outermost_blocks: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outermost_blocks: Option<u64>,
     /// Events outside every block.
-    pub unary: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unary: Option<u64>,
     /// Outermost blocks and unary events.
-    pub transactions: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transactions: Option<u64>,
     /// Accesses that the specification leaves out, because it ignores their variables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ignored_accesses: Option<u64>,
@@ -213,8 +219,11 @@ pub struct Conventions {
     pub updates: String,
     /// Who said so.
     pub updates_by: String,
-    /// `locks`: operations on the same lock conflict, besides accesses.
+    /// `locks`: operations on the same lock conflict, besides accesses; or `data`: accesses only.
     pub conflicts: String,
+    /// Who said so.
+    #[serde(default)]
+    pub conflicts_by: String,
     /// `all`, or `filtered` if accesses were left out that the verdict on this execution does not need. Absent if the trace
     /// does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -233,7 +242,12 @@ impl Conventions {
         let waits = if self.waits == "split" { "blocks split at waits" } else { "blocks whole across waits" };
         let updates = if self.updates == "commute" { "updates commute" } else { "updates conflict" };
         let left_out = if self.leaves_out() { ", accesses left out" } else { "" };
-        format!("{waits}{}, {updates}{}{left_out}", by(&self.waits_by), by(&self.updates_by))
+        let conflicts = match (self.conflicts.as_str(), self.conflicts_by.as_str()) {
+            ("data", said) => format!(", data conflicts{}", by(said)),
+            (_, "option") => ", lock conflicts by option".to_owned(),
+            _ => String::new(),
+        };
+        format!("{waits}{}, {updates}{}{conflicts}{left_out}", by(&self.waits_by), by(&self.updates_by))
     }
 
     /// Whether accesses were left out.

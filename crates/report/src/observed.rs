@@ -167,14 +167,21 @@ fn place(event: &SceneEvent) -> String {
     event.site.as_deref().map_or_else(|| format!("event {}", event.event), short)
 }
 
+fn closing(violation: &Violation) -> Option<&SceneEvent> {
+    violation.events.iter().find(|event| event.event == violation.event)
+}
+
+fn closing_words(violation: &Violation) -> String {
+    words::op(&violation.op, closing(violation).and_then(|event| event.on.as_deref()))
+}
+
 fn notes(violation: &Violation, block: &Block) -> Vec<String> {
     let mut notes = Vec::new();
     if block.begin_event != violation.transaction.begin_event {
         notes.push(format!("It is inside {}.", words::block(&violation.transaction)));
     }
     if violation.data_witness.is_some() {
-        let closing = violation.events.iter().find(|event| event.event == violation.event);
-        let op = words::op(&violation.op, closing.and_then(|event| event.on.as_deref()));
+        let op = closing_words(violation);
         notes.push(format!("Synchronization fixes this order since event {}, {op}.", violation.event));
     }
     let steps = violation.clearest();
@@ -183,7 +190,14 @@ fn notes(violation: &Violation, block: &Block) -> Vec<String> {
         notes.push(words.to_owned());
     }
     if violation.witness.is_empty() {
-        notes.push(format!("Completed by event {}; no witness was looked for.", violation.event));
+        notes.push(if closing(violation).is_some() {
+            format!(
+                "Completed by {}; how other threads came in between is not known.",
+                closing_words(violation)
+            )
+        } else {
+            format!("Completed by event {}; no witness was looked for.", violation.event)
+        });
     }
     match (violation.verified, &violation.verify_error) {
         (Some(true), _) => notes.push("The witness was verified independently.".to_owned()),

@@ -28,6 +28,8 @@ pub const RENAME: usize = 82;
 pub const UNLINK: usize = 87;
 /// Makes a symbolic link.
 pub const SYMLINK: usize = 88;
+/// `fstatfs`.
+pub const FSTATFS: usize = 138;
 /// Asks for a limit.
 pub const GETRLIMIT: usize = 97;
 /// Opens a file.

@@ -17,7 +17,7 @@ use atomvet_live::table::Table;
 
 use crate::ring::{Block, LOW};
 use crate::thread::{self, Thread};
-use crate::{process, recording, stream};
+use crate::{process, recording, reloaded, stream};
 
 /// Enters a block, in a frame at `stack`.
 #[inline(always)]
@@ -29,7 +29,8 @@ pub(crate) fn enter(block: u64, stack: usize, place: usize) {
             drop_dead(engine, thread, stack);
         }
         recording::entering(thread, block, place);
-        engine.begin(thread.checked(), &Call { function: block, site: place as u64, stack: stack as u64 });
+        let function = reloaded::told_apart(block);
+        engine.begin(thread.checked(), &Call { function, site: place as u64, stack: stack as u64 });
     });
     // Its end will find the same: a signal handler is over before the work that it interrupted goes on.
     if done.is_none() {
@@ -144,7 +145,7 @@ unsafe extern "C" fn named_function_entered(function: usize, caller: usize, stac
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __cyg_profile_func_exit(function: usize, _caller: usize) {
     let Some(thread) = thread::current() else { return };
-    let block = (Block::Function as u64) << 48 | function as u64 & LOW;
+    let block = reloaded::told_apart((Block::Function as u64) << 48 | function as u64 & LOW);
     change(thread, |engine, thread| match thread.checked().blocks().innermost() {
         Some(call) if call.function != block => leave_until(engine, thread, |other| other == block),
         _ => engine.end(thread.checked()),

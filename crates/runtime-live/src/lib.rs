@@ -20,6 +20,7 @@ pub(crate) use atomvet_ring::sys;
 
 mod attach;
 pub(crate) mod blocks;
+pub(crate) mod guards;
 mod hooks;
 mod host;
 mod interpose;
@@ -33,6 +34,7 @@ pub(crate) mod process;
 #[path = "../../runtime/src/real.rs"]
 mod real;
 pub(crate) mod recording;
+pub(crate) mod reloaded;
 pub(crate) mod shadow;
 pub(crate) mod stream;
 pub(crate) mod thread;

@@ -245,11 +245,22 @@ fn make_room(file: usize) -> Result<(), &'static CStr> {
         // To try would end the program with SIGXFSZ.
         return Err(c"its files may not be as large as a table of findings; raise the limit (ulimit -f)");
     }
+    // Pages take room only once they are written. If there is none by then, the program dies of it; so there has to be enough
+    // for all of them now.
+    let mut figures = [0u64; 16];
+    let known = sys::call(sys::FSTATFS, [file, figures.as_mut_ptr() as usize, 0, 0, 0, 0]) == 0;
+    let [_, block, _, _, available, ..] = figures;
+    if known && available.saturating_mul(block) < WORDS as u64 * 8 {
+        return Err(NO_ROOM);
+    }
     match sys::call(sys::FTRUNCATE, [file, WORDS * 8, 0, 0, 0, 0]) {
         0 => Ok(()),
-        _ => Err(c"there is no room for its findings; make some in /dev/shm, or set TMPDIR to a directory with room"),
+        _ => Err(NO_ROOM),
     }
 }
+
+const NO_ROOM: &CStr =
+    c"there is no room for its findings; make some in /dev/shm, or set TMPDIR to a directory with room";
 
 /// Gives the file of findings the name that the command looks for.
 fn show() -> bool {

@@ -4,11 +4,14 @@ use atomvet_live::table::Counter;
 
 use crate::ring::Kind;
 use crate::thread::Thread;
-use crate::{process, recording};
+use crate::{process, recording, reloaded};
 
 /// Records of two numbers: libraries that come and go, and the first permits of semaphores.
 pub(crate) fn record_pair(thread: &Thread, kind: Kind, first: u64, second: u64) {
     recording::pair(thread, kind, first, second);
+    if kind == Kind::Unloaded {
+        reloaded::unloaded(first, second);
+    }
     if let (Kind::SemaphoreInit, Some(engine)) = (kind, process::engine()) {
         engine.semaphore(first, second);
     }

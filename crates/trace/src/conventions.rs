@@ -44,10 +44,13 @@ pub enum Updates {
 }
 
 /// Which events conflict.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Conflicts {
     /// Accesses, and operations on the same lock: the relation of the papers.
+    #[default]
     Locks,
+    /// Accesses only: locks are a means, and two executions with the same order of these have the same effect.
+    Data,
 }
 
 /// Which accesses of the program are in its trace.
@@ -82,7 +85,7 @@ impl Value for Updates {
 
 impl Value for Conflicts {
     const KEY: &'static str = "conflicts";
-    const WORDS: &'static [(&'static str, Self)] = &[("locks", Conflicts::Locks)];
+    const WORDS: &'static [(&'static str, Self)] = &[("locks", Conflicts::Locks), ("data", Conflicts::Data)];
 }
 
 impl Value for Accesses {
@@ -171,7 +174,7 @@ mod tests {
         for waits in [None, Some(Waits::Split), Some(Waits::Whole)] {
             for updates in [None, Some(Updates::Commute), Some(Updates::Conflict)] {
                 for accesses in [None, Some(Accesses::All), Some(Accesses::Filtered)] {
-                    for conflicts in [None, Some(Conflicts::Locks)] {
+                    for conflicts in [None, Some(Conflicts::Locks), Some(Conflicts::Data)] {
                         let said = Conventions { waits, updates, conflicts, accesses };
                         assert_eq!(Conventions::parse(&said.to_string()), Ok(said));
                     }
@@ -187,7 +190,7 @@ mod tests {
         assert_eq!(at("waits=split colour=red"), Err(12));
         assert_eq!(at("waits=perhaps"), Err(0));
         assert_eq!(at("waits=split waits=split"), Err(12));
-        assert_eq!(at("conflicts=data"), Err(0));
+        assert_eq!(at("conflicts=all"), Err(0));
         assert_eq!(at("waits"), Err(0));
     }
 }

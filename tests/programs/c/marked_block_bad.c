@@ -1,7 +1,8 @@
 // expect: violated pay_and_book
+// options: --conflicts locks
 // variable: cash
-// leaves: 32 33
-// returns: 35 36
+// leaves: 33 34
+// returns: 36 37
 // threads: 3
 // race-free: yes
 // links: -pthread

@@ -1,7 +1,8 @@
 // expect: violated move_range
+// options: --conflicts locks
 // variable: range
-// leaves: 31 32
-// returns: 34 35
+// leaves: 32 33
+// returns: 35 36
 // threads: 3
 // race-free: yes
 // links: -pthread

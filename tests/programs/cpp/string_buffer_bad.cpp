@@ -1,7 +1,8 @@
 // expect: violated StringBuffer::append
+// options: --conflicts locks
 // variable: source
-// leaves: 28 29 30 48
-// returns: 34 35 50
+// leaves: 29 30 31 49
+// returns: 35 36 51
 // threads: 3
 // race-free: yes
 // links: -pthread

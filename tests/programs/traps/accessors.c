@@ -2,7 +2,7 @@
 // accessors, and records on its behalf where it stands: inside `deposit`, which is to blame, although the accessor is over by the time
 // it goes on.
 // expect: violated deposit
-// returns: 25 32
+// returns: 25 26 32
 #include "choreography.h"
 
 #include <pthread.h>
@@ -23,7 +23,7 @@ OPERATION static int get(void)
 OPERATION static void set(int value)
 {
     pthread_mutex_lock(&lock); // returns
-    balance = value;
+    balance = value; // returns
     pthread_mutex_unlock(&lock);
 }
 

@@ -1,5 +1,6 @@
 // Annotations: a part of a function as a block, and a read that is only a hint.
-// expect: transfer 34
+// expect: transfer 35
+// options: --conflicts locks
 #include <cstdio>
 #include <pthread.h>
 #include <thread>

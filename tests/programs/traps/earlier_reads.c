@@ -1,7 +1,8 @@
 // What a function does before it calls another is not done by the other: the read that races is the caller's, who is to
 // blame, although it is on record only since the callee takes a lock.
 // expect: violated operation
-// returns: 17
+// options: --conflicts locks
+// returns: 18
 #include <pthread.h>
 #include <stdio.h>
 

@@ -57,7 +57,11 @@ mod tests {
     fn predictions_agree_on_random_traces() {
         let mut random = Random(7);
         for round in 0..3000 {
-            let config = Config { commuting_updates: round % 2 == 1, split_at_waits: round % 4 >= 2 };
+            let config = Config {
+                commuting_updates: round % 2 == 1,
+                split_at_waits: round % 4 >= 2,
+                ..Config::default()
+            };
             let events = random::trace(&mut random, 10 + round % 50);
             if let Err(problem) = foresee(&config, &events) {
                 panic!("{config:?}: {problem}\n{}", crate::notation::show(&events, &Default::default()));

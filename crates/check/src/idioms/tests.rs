@@ -290,7 +290,8 @@ fn labels_are_what_the_oracle_says() {
     let (mut labelled, mut kept) = (0, 0);
     for _ in 0..25_000 {
         let events = random_trace(&mut random);
-        let config = Config { commuting_updates: false, split_at_waits: random.below(2) == 0 };
+        let config =
+            Config { commuting_updates: false, split_at_waits: random.below(2) == 0, ..Config::default() };
         let idioms: Vec<Idiom> = Idiom::ALL.iter().copied().filter(|_| random.below(2) == 0).collect();
         let (reduced, accesses) = without(&idioms, &events);
         let found = violated(&config, &events);

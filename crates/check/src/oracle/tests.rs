@@ -4,10 +4,11 @@ use super::random::{Random, trace};
 use super::*;
 use crate::notation::{parse, show};
 
-const PLAIN: Config = Config { commuting_updates: false, split_at_waits: false };
-const COMMUTING: Config = Config { commuting_updates: true, split_at_waits: false };
-const SPLIT: Config = Config { commuting_updates: false, split_at_waits: true };
-const BOTH: Config = Config { commuting_updates: true, split_at_waits: true };
+const PLAIN: Config = Config { commuting_updates: false, split_at_waits: false, conflicts: Conflicts::Locks };
+const COMMUTING: Config =
+    Config { commuting_updates: true, split_at_waits: false, conflicts: Conflicts::Locks };
+const SPLIT: Config = Config { commuting_updates: false, split_at_waits: true, conflicts: Conflicts::Locks };
+const BOTH: Config = Config { commuting_updates: true, split_at_waits: true, conflicts: Conflicts::Locks };
 
 #[track_caller]
 fn check(config: Config, text: &str, first_cycle_event: Option<u64>, violated_blocks: &[u64]) {

@@ -1,6 +1,6 @@
 //! Whether an order of the transactions keeps the order of all directly ordered events.
 
-use atomvet_trace::{Event, EventId, Mode, Op, UpdateKind};
+use atomvet_trace::{Conflicts, Event, EventId, Mode, Op, UpdateKind};
 
 use super::walk::{Situation, Walk, entry};
 use crate::Config;
@@ -117,6 +117,7 @@ impl Keeper {
 
         let regains = situation.regains.map(|lock| (lock, Mode::Exclusive));
         let operates = match event.op {
+            _ if self.config.conflicts == Conflicts::Data => None,
             Op::Acquire(lock, mode) | Op::Release(lock, mode) => Some((lock, mode)),
             Op::Wait(lock) => Some((lock, Mode::Exclusive)),
             _ => None,

@@ -5,9 +5,10 @@ use crate::notation::parse;
 
 mod random;
 
-const PLAIN: Config = Config { commuting_updates: false, split_at_waits: false };
-const COMMUTING: Config = Config { commuting_updates: true, split_at_waits: false };
-const SPLIT: Config = Config { commuting_updates: false, split_at_waits: true };
+const PLAIN: Config = Config { commuting_updates: false, split_at_waits: false, conflicts: Conflicts::Locks };
+const COMMUTING: Config =
+    Config { commuting_updates: true, split_at_waits: false, conflicts: Conflicts::Locks };
+const SPLIT: Config = Config { commuting_updates: false, split_at_waits: true, conflicts: Conflicts::Locks };
 
 const X: VarId = VarId(0);
 const L: LockId = LockId(0);

@@ -1,6 +1,6 @@
 //! What `docs/event-model.md` says about the place of one event in its trace, in one pass.
 
-use atomvet_trace::{Event, EventId, LockId, Op, ThreadId, VarId};
+use atomvet_trace::{Conflicts, Event, EventId, LockId, Op, ThreadId, VarId};
 
 use crate::Config;
 
@@ -9,6 +9,7 @@ use crate::Config;
 #[derive(Debug)]
 pub(super) struct Walk {
     split_at_waits: bool,
+    conflicts: Conflicts,
     threads: Vec<Thread>,
     /// Per variable, how many lives ended or began.
     lives: Vec<u64>,
@@ -56,6 +57,7 @@ impl Walk {
     pub(super) fn new(config: &Config) -> Walk {
         Walk {
             split_at_waits: config.split_at_waits,
+            conflicts: config.conflicts,
             threads: Vec::new(),
             lives: Vec::new(),
             gathering: Vec::new(),
@@ -103,6 +105,9 @@ impl Walk {
                 arrives = Some(thread.episode);
             }
             _ => {}
+        }
+        if self.conflicts == Conflicts::Data {
+            (regains, arrives, leaves) = (None, None, None);
         }
         let in_block = !thread.open.is_empty();
         let transaction = if in_block { *thread.transaction.get_or_insert(at) } else { at };

@@ -55,12 +55,12 @@ pub(crate) fn run(cell: &Cell<'_>) -> anyhow::Result<Status> {
     }
     let coverage = json::coverage(&pass);
     let measure = Measure {
-        events: coverage.events,
+        events: coverage.events.unwrap_or_default(),
         threads: coverage.threads,
-        locks: coverage.locks,
-        variables: coverage.variables,
+        locks: coverage.locks.unwrap_or_default(),
+        variables: coverage.variables.unwrap_or_default(),
         blocks: coverage.blocks,
-        transactions: coverage.transactions,
+        transactions: coverage.transactions.unwrap_or_default(),
         ..measure
     };
     crate::output::Output::stdout().write_all_of(&(serde_json::to_string(&measure)? + "\n"))?;

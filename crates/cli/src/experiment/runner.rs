@@ -176,12 +176,12 @@ fn of_report(path: &Path, algorithm: &str) -> Option<Measure> {
     for entry in &report.traces {
         let model::Entry::Whole(trace) = entry else { return None };
         let coverage = &trace.coverage;
-        sum.events += coverage.events;
+        sum.events += coverage.events.unwrap_or_default();
         sum.threads += coverage.threads;
-        sum.locks += coverage.locks;
-        sum.variables += coverage.variables;
+        sum.locks += coverage.locks.unwrap_or_default();
+        sum.variables += coverage.variables.unwrap_or_default();
         sum.blocks += coverage.blocks;
-        sum.transactions += coverage.transactions;
+        sum.transactions += coverage.transactions.unwrap_or_default();
         for checker in &trace.checkers {
             let model::Checker::Observed(observed) = checker else { continue };
             if observed.name != algorithm {

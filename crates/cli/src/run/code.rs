@@ -216,6 +216,16 @@ impl Code {
         }
     }
 
+    /// Knows the text of a label.
+    pub(crate) fn know_label(&mut self, hash: u64, text: Vec<u8>) {
+        self.labels.insert(hash, text);
+    }
+
+    /// Other code may stand anywhere.
+    pub(crate) fn forget(&mut self) {
+        self.unloaded(0, u64::MAX);
+    }
+
     /// Other code comes to stand between two addresses.
     pub(crate) fn unloaded(&mut self, start: u64, end: u64) {
         // Where a call returns to may be just behind.

@@ -23,9 +23,9 @@ use atomvet_ring::CAPACITY;
 
 use super::copy::Copy;
 use super::directory::is_over;
-use super::pieces;
 use super::ring::{Program, Ring};
 use super::translate::{Seen, Translator};
+use super::{live, pieces};
 use crate::footprint;
 use crate::spool::Live;
 
@@ -92,6 +92,15 @@ pub(crate) struct Summary {
     pub(crate) not_recorded: Option<String>,
     /// The program went on when we stopped listening.
     pub(crate) cut_off: bool,
+    /// Of a program that judges itself.
+    pub(crate) live: Option<live::Figures>,
+}
+
+impl Summary {
+    /// Of a program that judges itself.
+    pub(crate) fn of_live(splits: u64, blocks_in_threads: bool) -> Summary {
+        Summary { seen: Seen { splits, blocks_in_threads, ..Seen::default() }, ..Summary::default() }
+    }
 }
 
 /// See the head of this file.
@@ -256,6 +265,7 @@ impl Feed {
             failure: self.translator.symbols.failure(),
             not_recorded,
             cut_off,
+            live: None,
         };
         // Who wants to know waits for it; if nobody does, it is not needed.
         let _ = self.summary.send(summary);

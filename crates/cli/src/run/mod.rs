@@ -20,8 +20,10 @@ mod grace;
 mod half_watched;
 mod jvm;
 pub(crate) mod library;
+mod live;
 mod locks;
 mod marks;
+mod mode;
 mod pieces;
 mod report;
 mod ring;
@@ -36,7 +38,7 @@ mod unhooked;
 mod variables;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -46,10 +48,10 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
-use atomvet_check::{Config, Kind};
+use atomvet_check::Config;
 use atomvet_report::Format;
 use atomvet_trace::wellformed::Discipline;
-use atomvet_trace::{Accesses, Error};
+use atomvet_trace::{Accesses, Conflicts, Conventions, Error};
 
 use self::copy::Copy;
 use self::directory::Directory;
@@ -57,6 +59,7 @@ use self::ending::Ending;
 use self::feed::{Feed, Summary};
 use self::grace::Grace;
 use self::library::Library;
+use self::mode::Mode;
 use self::ring::Ring;
 use self::symbols::Meaning;
 use self::translate::Translator;
@@ -109,9 +112,8 @@ pub(crate) struct Args {
     /// Write what happened to a trace that `atomvet check` reads; for further processes, .2, .3, … is appended
     #[arg(long, value_name = "FILE", help_heading = "What is kept")]
     record: Option<PathBuf>,
-    /// Record every access, not only those that the verdict on this run needs: slow, and large, but a ground for
-    /// `check --predict`
-    #[arg(long, requires = "record", help_heading = "What is kept")]
+    /// What `--record` does by itself
+    #[arg(long, requires = "record", hide = true)]
     record_all: bool,
     /// Write the blocks that were seen atomic and those that were not to a specification
     #[arg(long, value_name = "FILE", help_heading = "What is kept")]
@@ -121,7 +123,7 @@ pub(crate) struct Args {
 }
 
 /// How events are understood where nobody says otherwise: real programs would drown in noise.
-const UNSAID: Config = Config { commuting_updates: true, split_at_waits: true };
+const UNSAID: Config = Config { commuting_updates: true, split_at_waits: true, conflicts: Conflicts::Data };
 
 /// How often to look for new processes: seldom after a while, since a look costs 100 µs, and the others can wait for it.
 const BETWEEN_LOOKS: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(64)];
@@ -170,11 +172,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let mut configuration = args.given.read(Some(&args.since))?;
     let names = if args.algo.is_empty() { &configuration.algorithm } else { &args.algo };
     let algorithms = algorithms::select(names)?;
-    // What other schedules would do cannot be told from a part of the accesses.
-    let predicts = algorithms.iter().any(|entry| entry.info.kind == Kind::Predictive);
-    let accesses = if args.record_all || predicts { Accesses::All } else { Accesses::Filtered };
-    let recorded = atomvet_trace::Conventions { accesses: Some(accesses), ..Default::default() };
-    let in_force = args.conventions.in_force(recorded, &configuration, UNSAID);
+    // The agent of JVMs leaves out what locks order anyway.
+    let conflicts = if java::is_launcher(&args.program[0]) { Conflicts::Locks } else { Conflicts::Data };
+    let unsaid = Config { conflicts, ..UNSAID };
+    let mut in_force = args.conventions.in_force(Conventions::default(), &configuration, unsaid);
+    let mode = Mode::of(args, &algorithms, in_force, &configuration);
+    if mode == Mode::Recorded {
+        in_force.accesses = Some(Accesses::All);
+    }
     // Blocks are taken out where their libraries are known as well.
     let spec = configuration.spec.take().map(|spec| Arc::new(spec.applied_before()));
     let inputs: Vec<&Path> = configuration.files.iter().map(PathBuf::as_path).collect();
@@ -187,7 +192,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let rings = Directory::new()?;
     interrupt::watch_program();
     let java = java::Options { blocks: args.java.blocks.or(configuration.blocks), ..args.java.clone() };
-    let mut child = start(args, &java, accesses, &library, rings.path())?;
+    let mut child = start(args, &java, (mode, in_force.config.conflicts), &library, rings.path())?;
     footprint::shrink();
     let options = Options {
         algorithms,
@@ -202,7 +207,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
         explaining: Explaining::from_option(args.explain_seconds),
         aside: Rules { known: Some(&configuration.known), idioms: &configuration.idioms },
     };
-    let mut ended = watch(&mut child, rings.path(), args, &options, spec.as_ref())?;
+    let mut ended = watch(&mut child, rings.path(), (args, mode), &options, spec.as_ref())?;
     footprint::shrink();
     let told = report::Told { spec: spec.as_deref(), configuration: &configuration };
     let mut recorded: BTreeMap<u32, usize> = BTreeMap::new();
@@ -214,7 +219,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
 fn start(
     args: &Args,
     java: &java::Options,
-    accesses: Accesses,
+    (mode, conflicts): (Mode, Conflicts),
     library: &Library,
     rings: &Path,
 ) -> anyhow::Result<Child> {
@@ -222,10 +227,13 @@ fn start(
     let mut command = if java::is_launcher(name) {
         java::command(name, arguments, java, library)?
     } else {
-        native(name, arguments, java, library)?
+        native(name, arguments, java, library, mode)?
     };
     command.env(atomvet_ring::DIRECTORY, rings);
-    if accesses == Accesses::All {
+    if conflicts == Conflicts::Locks {
+        command.env(atomvet_ring::LIVE_CONFLICTS, "1");
+    }
+    if mode == Mode::Recorded {
         command.env(atomvet_ring::RECORD_ALL, "1");
     }
     end_with_us(&mut command);
@@ -259,8 +267,9 @@ fn native(
     arguments: &[OsString],
     java: &java::Options,
     library: &Library,
+    mode: Mode,
 ) -> anyhow::Result<Command> {
-    let mut preload = library.file().into_os_string();
+    let mut preload = library.file(mode).into_os_string();
     if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
         preload.push(":");
         preload.push(others);
@@ -277,7 +286,7 @@ fn native(
 fn watch(
     child: &mut Child,
     rings: &Path,
-    args: &Args,
+    (args, mode): (&Args, Mode),
     options: &Options<'_>,
     spec: Option<&Arc<Spec>>,
 ) -> anyhow::Result<Ended> {
@@ -291,7 +300,7 @@ fn watch(
         let ended = loop {
             let ended = child.try_wait().context("cannot wait for the program")?;
             // Looked for after the question, so that no ring of a program that has ended is missed.
-            for path in new_rings(rings, &mut known) {
+            for path in new_rings(rings, mode, &mut known) {
                 pause = BETWEEN_LOOKS[0];
                 let place = judges.len();
                 let give_up = Arc::clone(&give_up);
@@ -330,10 +339,12 @@ fn watch(
     })
 }
 
-/// The rings that have appeared since the last look, in the order of their processes.
-fn new_rings(directory: &Path, known: &mut BTreeSet<PathBuf>) -> Vec<PathBuf> {
+/// What has appeared since the last look, in the order of the processes: rings, and the tables of those that judge themselves.
+fn new_rings(directory: &Path, mode: Mode, known: &mut BTreeSet<PathBuf>) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
-    let rings = entries.filter(|path| path.extension().is_some_and(|ending| ending == "ring"));
+    // Who is recorded judges itself as well, but by other conventions.
+    let is_wanted = |ending: &OsStr| ending == "ring" || ending == live::ENDING && mode == Mode::Live;
+    let rings = entries.filter(|path| path.extension().is_some_and(is_wanted));
     let mut new: Vec<PathBuf> = rings.filter(|path| known.insert(path.clone())).collect();
     new.sort();
     new
@@ -346,7 +357,7 @@ fn not_recorded(directory: &Path, args: &Args) -> impl Iterator<Item = anyhow::E
         let reason = std::fs::read_link(&path).unwrap_or_default();
         let process = path.file_stem().unwrap_or_default();
         anyhow!(
-            "{} (process {}): nothing was recorded: {}",
+            "{} (process {}): was not checked: {}",
             Path::new(&args.program[0]).display(),
             process.to_string_lossy(),
             reason.display()
@@ -363,10 +374,21 @@ fn judge(
     spec: Option<Arc<Spec>>,
     give_up: Arc<AtomicBool>,
 ) -> anyhow::Result<Watched> {
+    let name = Path::new(&args.program[0]).display().to_string();
+    let named = |process| if place == 0 { name.clone() } else { format!("{name} (process {process})") };
+    if path.extension().is_some_and(|ending| ending == live::ENDING) {
+        return live::judge(path, named, options, spec, &give_up);
+    }
+    // The agent of JVMs leaves accesses out that the verdict on this run does not need.
+    let mut options = options.clone();
+    if options.in_force.accesses.is_none() {
+        options.in_force.accesses = Some(Accesses::Filtered);
+        options.in_force.config.conflicts = Conflicts::Locks;
+    }
+    let options = &options;
     let ring = Ring::open(path)?;
     let process = ring.header().program.load(Ordering::Relaxed);
-    let name = Path::new(&args.program[0]).display().to_string();
-    let name = if place == 0 { name } else { format!("{name} (process {process})") };
+    let name = named(process);
     let translator = Translator::new(Meaning::new(process, path), spec);
     let copy = Copy::new(recording(args.record.as_deref(), place).as_deref());
     let readable = copy.readable();

@@ -121,6 +121,27 @@ fn partial(program: &str, summary: &Summary) -> Status {
     if summary.lost_orders > 0 {
         parts.push(format!("{} between threads were forgotten", plural(summary.lost_orders, "order")));
     }
+    if let Some(live) = &summary.live {
+        if live.lost_findings > 0 {
+            parts.push(format!(
+                "{} had no room in the table of findings",
+                plural(live.lost_findings, "violated execution")
+            ));
+        }
+        if live.lost_functions > 0 {
+            parts.push(format!(
+                "{} of functions had no room in the table of functions",
+                plural(live.lost_functions, "entry")
+            ));
+        }
+        if !live.off_trial.is_empty() {
+            parts.push(format!(
+                "some executions of these blocks were open for too long to be judged as a whole: {}; list those that are not \
+                 meant to be atomic under `not-atomic` in atomvet.toml",
+                listed(&live.off_trial)
+            ));
+        }
+    }
     if summary.cut_off {
         parts.push("a process still runs, and is judged up to here".to_owned());
     }
@@ -153,8 +174,7 @@ fn write_specification(path: &Path, watched: &[Watched]) -> anyhow::Result<()> {
     });
     let heading = [
         "Blocks that should be atomic, for `atomvet run --spec`. Made by `atomvet run --refine`.".to_owned(),
-        "Never seen violated means just that. Entries of blocks in which nothing shared happened are not counted."
-            .to_owned(),
+        "Never seen violated means just that: other executions may show more.".to_owned(),
     ];
     let nothing: [&Path; 0] = [];
     Output::create(Some(path), &nothing)?.write_all_of(&render(&seen.collect::<Vec<_>>(), &heading))
@@ -181,22 +201,35 @@ fn program_entry(process: &Watched, plain_programs: &[String], ended: ExitStatus
             unwatched.push(format!("{what}: {}", listed(names)));
         }
     }
-    json!({
+    let mut entry = json!({
         "process": process.process,
         "ended": trouble(ended).unwrap_or_else(|| "exit status 0".to_owned()),
-        "accesses": summary.accesses,
-        "accesses_recorded": summary.seen.accesses,
         "waits_that_split": summary.seen.splits,
-        "commuting_updates": summary.commuting_updates,
-        "repairs": summary.repairs,
-        "unknown_joins": summary.unknown_joins,
         "lost_in_handlers": summary.lost_in_handlers,
         "lost_threads": summary.lost_threads,
-        "lost_orders": summary.lost_orders,
         "unwatched": unwatched,
         "not_instrumented": summary.not_instrumented,
         "plain_programs": plain_programs,
         "thread_entries": summary.thread_entries,
         "cut_off": summary.cut_off,
-    })
+    });
+    let figures = match &summary.live {
+        Some(live) => json!({
+            "off_trial": live.off_trial,
+            "lost_findings": live.lost_findings,
+            "lost_functions": live.lost_functions,
+        }),
+        None => json!({
+            "accesses": summary.accesses,
+            "accesses_recorded": summary.seen.accesses,
+            "commuting_updates": summary.commuting_updates,
+            "repairs": summary.repairs,
+            "unknown_joins": summary.unknown_joins,
+            "lost_orders": summary.lost_orders,
+        }),
+    };
+    if let (Value::Object(entry), Value::Object(figures)) = (&mut entry, figures) {
+        entry.extend(figures);
+    }
+    entry
 }

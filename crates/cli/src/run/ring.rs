@@ -53,7 +53,8 @@ impl Record {
 
 /// How a block is identified.
 pub(crate) fn flavour(block: u64) -> Block {
-    match block >> 48 {
+    // The bits above tell apart what was at one address at different times.
+    match block >> 48 & 0xf {
         1 => Block::Function,
         2 => Block::Inside,
         3 => Block::Label,

@@ -332,7 +332,7 @@ impl Symbols {
         let offset = u64::from_str_radix(fields.nth(1)?, 16).ok()?;
         let at = line.find(" /")?;
         let path = Path::new(line[at + 1..].trim_end_matches(" (deleted)"));
-        if path.starts_with("/dev") || path.extension().is_some_and(|e| e == "ring") {
+        if path.starts_with("/dev") || path.extension().is_some_and(|e| e == "ring" || e == "live") {
             return None;
         }
         let module = match self.modules.iter().position(|module| module.path == path) {

@@ -42,17 +42,8 @@ fn prediction_needs_every_access() {
     assert!(predicts(&report, "deposit"), "{report:#}");
     assert_eq!(report["traces"][0]["conventions"]["accesses"], "all", "{report:#}");
 
-    // A recording that leaves accesses out is no ground for prediction.
-    let (status, said, _) = atomvet(directory, &[&["run", "--record", "some.atv"][..], &program].concat());
-    assert_eq!(status, Some(0), "{said}");
-    let (status, said, report) = atomvet(directory, &["check", "--predict", "some.atv"]);
-    assert_eq!(status, Some(3), "{said}");
-    assert!(said.contains("not judged by commit-node"), "{said}");
-    assert_eq!(report["traces"][0]["conventions"]["accesses"], "filtered", "{report:#}");
-
-    // One that has them all is.
-    let (status, said, _) =
-        atomvet(directory, &[&["run", "--record", "all.atv", "--record-all"][..], &program].concat());
+    // So does a recording.
+    let (status, said, _) = atomvet(directory, &[&["run", "--record", "all.atv"][..], &program].concat());
     assert_eq!(status, Some(0), "{said}");
     let (status, said, report) = atomvet(directory, &["check", "--predict", "all.atv"]);
     assert_eq!(status, Some(1), "{said}");

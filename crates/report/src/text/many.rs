@@ -91,13 +91,16 @@ pub(super) fn coverage(page: &mut Page, report: &Report) {
     for Coverage { events, threads, variables, locks, blocks, outermost_blocks, unary, repairs, .. } in
         traces.iter().map(|trace| &trace.coverage)
     {
-        all.events += events;
+        let add = |all: &mut Option<u64>, more: &Option<u64>| {
+            *all = all.or(Some(0)).zip(*more).map(|(all, more)| all + more)
+        };
+        add(&mut all.events, events);
+        add(&mut all.variables, variables);
+        add(&mut all.locks, locks);
+        add(&mut all.outermost_blocks, outermost_blocks);
+        add(&mut all.unary, unary);
         all.threads += threads;
-        all.variables += variables;
-        all.locks += locks;
         all.blocks += blocks;
-        all.outermost_blocks += outermost_blocks;
-        all.unary += unary;
         all.repairs += repairs;
     }
     let lead = format!("coverage of {}:", plural(traces.len() as u64, "trace"));

@@ -386,14 +386,19 @@ pub(super) fn coverage(page: &mut Page, report: &Report) {
 }
 
 pub(super) fn counted(coverage: &Coverage) -> String {
-    let mut parts = vec![
-        plural(coverage.events, "event"),
-        plural(coverage.threads, "thread"),
-        format!("{} ({} outermost)", plural(coverage.blocks, "block"), grouped(coverage.outermost_blocks)),
-        plural(coverage.unary, "unary event"),
-        plural(coverage.variables, "variable"),
-        plural(coverage.locks, "lock"),
-    ];
+    let known = |figure: Option<u64>, what: &str| figure.map(|number| plural(number, what));
+    let outermost = coverage.outermost_blocks.map(|number| format!(" ({} outermost)", grouped(number)));
+    let mut parts: Vec<String> = [
+        known(coverage.events, "event"),
+        Some(plural(coverage.threads, "thread")),
+        Some(plural(coverage.blocks, "block") + &outermost.unwrap_or_default()),
+        known(coverage.unary, "unary event"),
+        known(coverage.variables, "variable"),
+        known(coverage.locks, "lock"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     if coverage.repairs > 0 {
         parts.push(plural(coverage.repairs, "repair"));
     }
@@ -405,23 +410,27 @@ pub(super) fn counted(coverage: &Coverage) -> String {
 
 /// How much of a program was seen.
 fn seen(program: &Value) -> String {
-    let figure = |name: &str| program.get(name).and_then(Value::as_u64).unwrap_or(0);
-    let mut parts = vec![
-        format!("process {}", figure("process")),
-        format!(
-            "{} accesses seen, {} recorded and the others covered by those",
-            grouped(figure("accesses")),
-            grouped(figure("accesses_recorded"))
-        ),
-        format!("blocks split at {}", plural(figure("waits_that_split"), "wait")),
-        plural(figure("commuting_updates"), "commuting update"),
-    ];
+    let known = |name: &str| program.get(name).and_then(Value::as_u64);
+    let figure = |name: &str| known(name).unwrap_or(0);
+    let mut parts = vec![format!("process {}", figure("process"))];
+    if let Some((accesses, recorded)) = known("accesses").zip(known("accesses_recorded")) {
+        parts.push(match accesses - recorded.min(accesses) {
+            0 => format!("{} accesses recorded", grouped(recorded)),
+            rest => format!("{} accesses recorded; {} add no new ordering", grouped(recorded), grouped(rest)),
+        });
+    }
+    parts.push(format!("blocks split at {}", plural(figure("waits_that_split"), "wait")));
+    if let Some(updates) = known("commuting_updates") {
+        parts.push(plural(updates, "commuting update"));
+    }
     for (name, what) in [
         ("repairs", "repairs of what was seen in part"),
         ("unknown_joins", "joins of threads that started unseen"),
         ("lost_in_handlers", "accesses in signal handlers lost"),
         ("lost_threads", "threads not recorded"),
         ("lost_orders", "orders between threads forgotten"),
+        ("lost_findings", "violated executions without room"),
+        ("lost_functions", "entries of functions without room"),
     ] {
         if figure(name) > 0 {
             parts.push(format!("{} {what}", grouped(figure(name))));
@@ -430,6 +439,10 @@ fn seen(program: &Value) -> String {
     let entries = listed(program, "thread_entries");
     if !entries.is_empty() {
         parts.push(format!("not checked, as threads start there: {}", entries.join(", ")));
+    }
+    let off_trial = listed(program, "off_trial");
+    if !off_trial.is_empty() {
+        parts.push(format!("open for too long to be judged as a whole: {}", off_trial.join(", ")));
     }
     if program.get("cut_off").and_then(Value::as_bool) == Some(true) {
         parts.push("it still runs: judged up to here".to_owned());

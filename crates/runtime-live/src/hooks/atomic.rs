@@ -13,7 +13,8 @@ use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Se
 use atomvet_live::access::{Access, Operation};
 
 use super::wide::{Halves, Wide, compare_exchange_wide, update_wide};
-use crate::{process, recording, stream, thread};
+use crate::interpose::checking;
+use crate::{guards, process, recording, stream, thread};
 
 /// A load.
 #[inline(always)]
@@ -24,6 +25,9 @@ fn load<T>(address: usize, size: usize, place: usize, load: impl Fn() -> T) -> T
     let access = access(address, size, place);
     if !recording::is_on() && engine.repeats_load(thread.checked(), &access) {
         return value;
+    }
+    if size == 1 && guards::is_one(address) {
+        checking(|engine, thread| engine.finds_done(thread.checked(), address as u64, place as u64));
     }
     recorded(|| Operation::Read, address, size, place, load)
 }

@@ -38,12 +38,9 @@ fn released(lock: usize, place: usize) {
     });
 }
 
-/// A wait on a condition is over: blocks are split there.
+/// A wait on a condition is over.
 fn waited(lock: usize, place: usize) {
-    checking(|engine, thread| {
-        engine.split(thread.checked());
-        engine.lock(thread.checked(), lock as u64, place as u64);
-    });
+    checking(|engine, thread| engine.lock(thread.checked(), lock as u64, place as u64));
 }
 
 /// Only for the function that waits for a mutex as long as it takes.

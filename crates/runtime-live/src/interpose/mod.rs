@@ -28,20 +28,25 @@ use atomvet_live::table::Table;
 
 use crate::ring::Kind;
 use crate::thread::Thread;
-use crate::{planes, process, recording};
+use crate::{guards, planes, process, recording};
 
 /// Tells the checker of a synchronisation. With data conflicts only waits matter, which split blocks.
 #[inline]
 pub(crate) fn synchronise(kind: Kind, object: usize, place: usize) {
     use Kind::{
-        Acquire, AcquireShared, Await, Barrier, Observe, Post, Publish, Release, ReleaseExclusive, Split,
-        Take, Wait,
+        Acquire, AcquireShared, Await, Barrier, NotData, Observe, Post, Publish, Release, ReleaseExclusive,
+        Split, Take, Wait,
     };
     checking(|engine, thread| {
         recording::synchronised(thread, kind, object, place);
         let (thread, object, place) = (thread.checked(), object as u64, place as u64);
         match kind {
-            Acquire | Release | ReleaseExclusive | Wait => engine.lock(thread, object, place),
+            Acquire | Release | ReleaseExclusive => engine.lock(thread, object, place),
+            // Until the thread goes on, it does nothing.
+            Wait => {
+                engine.lock(thread, object, place);
+                engine.split(thread);
+            }
             AcquireShared => engine.lock_shared(thread, object, place),
             Await => engine.finds_done(thread, object, place),
             // Those of OpenMP: pthread's say when they are left.
@@ -50,6 +55,7 @@ pub(crate) fn synchronise(kind: Kind, object: usize, place: usize) {
             Take => engine.take(thread, object, place),
             Publish => engine.publish(thread, object),
             Observe => engine.observe(thread, object, place),
+            NotData => guards::add(object as usize),
             _ => {}
         }
     });

@@ -26,8 +26,8 @@ pub(super) struct Kind {
     pub(super) style: Style,
     /// Whether accesses of different widths overlap where nothing but their own order counts.
     pub(super) has_mixed_widths: bool,
-    /// Whether threads create others, or all are there from the start.
-    pub(super) creates_threads: bool,
+    /// Whether what commutes is done to memory that is also accessed plainly.
+    pub(super) updates_data: bool,
 }
 
 /// A random program. It may have a child.
@@ -44,7 +44,7 @@ fn without_child(random: &mut Random, kind: Kind, forks: bool) -> Program {
         0..=10 => 40 + random.index(200),
         _ => 3 * setup.threads,
     };
-    let mut chooser = Chooser::new(&setup, random, forks);
+    let mut chooser = Chooser::new(&setup, random, kind, forks);
     let mut thread = 1;
     // Most choices are impossible where they are made.
     for _ in 0..length * 40 {
@@ -90,7 +90,6 @@ fn setup(random: &mut Random, kind: Kind) -> Setup {
         _ => 66 + random.index(10),
     };
     let initial = match threads {
-        _ if !kind.creates_threads => threads,
         0..=60 => 1 + random.index(threads),
         _ => threads - 2,
     };
@@ -145,6 +144,7 @@ fn guards(random: &mut Random, style: Style, parties: usize) -> Vec<Guard> {
 struct Chooser<'a> {
     setup: &'a Setup,
     random: &'a mut Random,
+    kind: Kind,
     forks: bool,
     /// Where and how wide most accesses are, and which atomic operations there are: a few, so that threads meet.
     places: Vec<(Place, usize)>,
@@ -154,10 +154,10 @@ struct Chooser<'a> {
 const WIDTHS: [usize; 7] = [1, 2, 4, 4, 8, 8, 16];
 
 impl<'a> Chooser<'a> {
-    fn new(setup: &'a Setup, random: &'a mut Random, forks: bool) -> Chooser<'a> {
+    fn new(setup: &'a Setup, random: &'a mut Random, kind: Kind, forks: bool) -> Chooser<'a> {
         let operations = (0..1 + random.index(4)).map(|_| *random.choose(&AtomicOperation::ALL)).collect();
         let count = 1 + random.index(6);
-        let mut chooser = Chooser { setup, random, forks, places: Vec::new(), operations };
+        let mut chooser = Chooser { setup, random, kind, forks, places: Vec::new(), operations };
         for _ in 0..1000 {
             let width = *chooser.random.choose(&WIDTHS);
             let place = chooser.place(width);
@@ -166,6 +166,16 @@ impl<'a> Chooser<'a> {
             }
         }
         chooser
+    }
+
+    /// Whether plain accesses may touch any of these bytes, too.
+    fn is_data(&self, place: Place, width: usize) -> bool {
+        let (zones, start) = match place {
+            Place::Arena(offset) => (&self.setup.zones[..], offset),
+            Place::Slot(slot, offset) => (&self.setup.slots[slot..=slot], offset),
+        };
+        let mut touched = zones.iter().filter(|zone| zone.start < start + width && start < zone.end);
+        touched.any(|zone| zone.guard != Guard::Atomic)
     }
 
     /// Whether an access is inside one zone and has its width.
@@ -272,7 +282,12 @@ impl<'a> Chooser<'a> {
                 }
             }
             _ => {
-                let operation = *self.random.choose(&self.operations);
+                let operation = match *self.random.choose(&self.operations) {
+                    update if update.commutes() && !self.kind.updates_data && self.is_data(place, width) => {
+                        AtomicOperation::Exchange
+                    }
+                    operation => operation,
+                };
                 Action::Atomic(operation, place, width, self.random.index(4))
             }
         }

@@ -26,10 +26,8 @@ const _: () = assert!(2 * PER_PROCESS <= NUMBERS);
 pub struct Engine {
     /// The command.
     pub atomvet: PathBuf,
-    /// A runtime in place of the command's own.
+    /// A runtime in place of the command's own, tried without the command where it judges by itself.
     pub runtime: Option<PathBuf>,
-    /// Whether that is the runtime on the live checker, which judges by itself.
-    pub is_live: bool,
 }
 
 /// How much is tried.
@@ -96,8 +94,6 @@ struct Setting {
     is_recorded: bool,
     /// Only the blocks that are counted are blocks; otherwise every function is.
     has_specification: bool,
-    /// The recorder leaves out what it may from the start.
-    without_patience: bool,
     /// Labels were met before.
     are_labels_known: bool,
 }
@@ -166,15 +162,7 @@ impl<'e> Bench<'e> {
 
     fn try_batch(&self, mode: Mode, seed: u64, size: usize, tally: &mut Tally) -> anyhow::Result<()> {
         let mut random = Random::new(seed);
-        let mut setting = setting(&mut random, mode);
-        if self.engine.is_live && mode != Mode::Recorded {
-            // Its defaults, for now.
-            setting.conventions = Conventions {
-                conflicts: Conflicts::Data,
-                split_at_waits: true,
-                commuting: Commuting::UntilFirstRead,
-            };
-        }
+        let setting = setting(&mut random, mode);
         let programs: Vec<Program> = (0..size)
             .map(|_| {
                 let kind = kind(&mut random, mode, self.engine);
@@ -182,7 +170,7 @@ impl<'e> Bench<'e> {
             })
             .collect();
         let expected = truth(&programs, setting.conventions);
-        let Some(found) = self.blamed(&programs, setting)? else { return Ok(()) };
+        let found = self.blamed(&programs, setting)?;
         tally.programs += programs.len() + programs.iter().filter(|program| program.child.is_some()).count();
         tally.violated += expected.values().sum::<usize>();
         tally.blamed += found.live.values().sum::<usize>();
@@ -197,8 +185,8 @@ impl<'e> Bench<'e> {
     /// The programs that are needed for a wrong verdict, each as small as possible.
     fn reduce(&self, programs: Vec<Program>, setting: Setting) -> Vec<Program> {
         let is_wrong = |programs: &[Program]| match self.blamed(programs, setting) {
-            Ok(Some(found)) => problem(&found, &truth(programs, setting.conventions), setting.mode).is_some(),
-            Ok(None) | Err(_) => false,
+            Ok(found) => problem(&found, &truth(programs, setting.conventions), setting.mode).is_some(),
+            Err(_) => false,
         };
         let whole = Reducer { group: &|_| 0, repair: &|programs| programs, budget: 100 };
         let mut programs = whole.reduce(programs, is_wrong);
@@ -220,21 +208,21 @@ impl<'e> Bench<'e> {
         programs
     }
 
-    /// What the checker blames. Nothing if it says that it lost threads, which only a runtime of our own may.
-    fn blamed(&self, programs: &[Program], setting: Setting) -> anyhow::Result<Option<Found>> {
+    /// What the checker blames.
+    fn blamed(&self, programs: &[Program], setting: Setting) -> anyhow::Result<Found> {
         let mut text = String::new();
         for (at, program) in programs.iter().enumerate() {
             program.encode(2 * at, &mut text);
         }
         std::fs::write(self.path("programs"), text)?;
-        let judges_itself = self.engine.is_live && setting.mode != Mode::Recorded;
-        if let Some(runtime) = self.engine.runtime.as_ref().filter(|_| judges_itself) {
+        let runtime = self.engine.runtime.as_ref();
+        if let Some(runtime) = runtime.filter(|_| setting.mode != Mode::Recorded) {
             let walker = if setting.is_built_by_gcc { "walker-gcc" } else { "walker" };
             let mut command = Command::new(self.path(walker));
             command.arg(self.path("programs")).args(setting.are_labels_known.then_some("known"));
             let mut live = live::blamed(runtime, &mut command, &self.path("run"))?;
             live.retain(|name, _| is_counted(name));
-            return Ok(Some(Found { live, recorded: None }));
+            return Ok(Found { live, recorded: None });
         }
         let mut command = Command::new(&self.engine.atomvet);
         command.args(["run", "--format", "json", "-o"]).arg(self.path("report.json"));
@@ -244,13 +232,13 @@ impl<'e> Bench<'e> {
         if setting.conventions.commuting == Commuting::Never {
             command.arg("--strict-atomics");
         }
+        if setting.conventions.conflicts == Conflicts::Locks {
+            command.args(["--conflicts", "locks"]);
+        }
         if setting.has_specification {
             command.arg("--spec").arg(self.path("blocks.toml"));
         }
-        if setting.without_patience {
-            command.env("ATOMVET_NO_PATIENCE", "1");
-        }
-        if let Some(runtime) = &self.engine.runtime {
+        if let Some(runtime) = runtime {
             command.env("ATOMVET_RUNTIME", runtime);
         }
         if setting.is_recorded {
@@ -258,7 +246,6 @@ impl<'e> Bench<'e> {
                 std::fs::remove_file(old)?;
             }
             command.arg("--record").arg(self.path("trace.atv"));
-            command.args((setting.mode == Mode::Recorded).then_some("--record-all"));
         }
         let walker = if setting.is_built_by_gcc { "walker-gcc" } else { "walker" };
         command.arg("--").arg(self.path(walker)).arg(self.path("programs"));
@@ -271,13 +258,7 @@ impl<'e> Bench<'e> {
         );
         let report = std::fs::read(self.path("report.json"))?;
         let lost = lost(&report)?;
-        if lost > 0 {
-            ensure!(
-                !self.engine.is_live && self.engine.runtime.is_some(),
-                "the checker lost {lost} threads, orders or accesses"
-            );
-            return Ok(None);
-        }
+        ensure!(lost == 0, "the checker lost {lost} threads, findings or accesses");
         let live = counted(&report)?;
         let mut recorded = None;
         if setting.is_recorded {
@@ -287,7 +268,7 @@ impl<'e> Bench<'e> {
             finish(command.args(self.recordings()?))?;
             recorded = Some(counted(&std::fs::read(self.path("report.json"))?)?);
         }
-        Ok(Some(Found { live, recorded }))
+        Ok(Found { live, recorded })
     }
 
     /// The traces that were recorded, one per process.
@@ -330,7 +311,14 @@ fn counted(report: &[u8]) -> anyhow::Result<Counts> {
 fn lost(report: &[u8]) -> anyhow::Result<u64> {
     let report: Value = serde_json::from_slice(report)?;
     let traces = report["traces"].as_array().context("the report has no traces")?;
-    let kinds = ["lost_threads", "lost_in_handlers", "lost_orders", "unknown_joins"];
+    let kinds = [
+        "lost_threads",
+        "lost_in_handlers",
+        "lost_orders",
+        "unknown_joins",
+        "lost_findings",
+        "lost_functions",
+    ];
     let numbers = traces.iter().flat_map(|trace| kinds.map(|kind| trace["program"][kind].as_u64()));
     Ok(numbers.map(Option::unwrap_or_default).sum())
 }
@@ -392,24 +380,26 @@ fn kind(random: &mut Random, mode: Mode, engine: &Engine) -> Kind {
     };
     Kind {
         style,
-        has_mixed_widths: mode == Mode::Racy || engine.is_live || Feature::MixedWidths.is_on(),
-        creates_threads: engine.runtime.is_none()
-            || engine.is_live
-            || Feature::CreatedWhileNumbersRunOut.is_on(),
+        has_mixed_widths: mode != Mode::Recorded || engine.runtime.is_some() || Feature::MixedWidths.is_on(),
+        updates_data: mode != Mode::RaceFree || Feature::UpdatesOfData.is_on(),
     }
 }
 
 fn setting(random: &mut Random, mode: Mode) -> Setting {
-    let commuting = if random.chance(1, 3) { Commuting::UntilFirstRead } else { Commuting::Never };
-    let conventions =
-        Conventions { conflicts: Conflicts::Locks, split_at_waits: random.chance(1, 2), commuting };
+    let is_recorded = mode == Mode::Recorded;
+    let conventions = if is_recorded {
+        let commuting = if random.chance(1, 3) { Commuting::UntilFirstRead } else { Commuting::Never };
+        Conventions { conflicts: Conflicts::Locks, split_at_waits: random.chance(1, 2), commuting }
+    } else {
+        // What the checker in the program judges by.
+        Conventions { conflicts: Conflicts::Data, split_at_waits: true, commuting: Commuting::UntilFirstRead }
+    };
     Setting {
         mode,
         conventions,
-        is_recorded: mode == Mode::Recorded || random.chance(1, 2),
+        is_recorded,
         is_built_by_gcc: random.chance(1, 3),
         has_specification: random.chance(2, 3),
-        without_patience: random.chance(1, 2),
         are_labels_known: random.chance(1, 2),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! - Programs without races: what `run` blames is exactly what is violated, execution by execution.
 //! - Programs with races: what `run` blames is violated; what it misses is counted.
-//! - Recordings of everything (`--record-all`): what `check` blames is exactly what is violated, races or not.
+//! - Recordings (`--record`): what `check` blames is exactly what is violated, races or not.
 
 mod generate;
 mod judge;

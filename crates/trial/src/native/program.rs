@@ -104,6 +104,12 @@ pub(super) enum AtomicOperation {
 }
 
 impl AtomicOperation {
+    /// Whether two of them commute, as long as nobody has read the value.
+    pub(super) fn commutes(self) -> bool {
+        use AtomicOperation::{FetchAdd, FetchAnd, FetchOr, FetchSub, FetchXor};
+        matches!(self, FetchAdd | FetchSub | FetchAnd | FetchOr | FetchXor)
+    }
+
     /// All of them, in the order of their numbers in `walker.c`.
     pub(super) const ALL: [AtomicOperation; 11] = [
         AtomicOperation::Load,

@@ -9,13 +9,14 @@ use crate::observed::aerodrome_basic::AeroDromeBasic;
 use crate::oracle::random::{self, Random};
 use crate::{Checker, Config, Finding, Findings, Observed, Stats, oracle};
 
-const PLAIN: Config = Config { commuting_updates: false, split_at_waits: false };
+const PLAIN: Config =
+    Config { commuting_updates: false, split_at_waits: false, conflicts: atomvet_trace::Conflicts::Locks };
 
 const CONFIGS: [Config; 4] = [
     PLAIN,
-    Config { commuting_updates: true, split_at_waits: false },
-    Config { commuting_updates: false, split_at_waits: true },
-    Config { commuting_updates: true, split_at_waits: true },
+    Config { commuting_updates: true, split_at_waits: false, conflicts: atomvet_trace::Conflicts::Locks },
+    Config { commuting_updates: false, split_at_waits: true, conflicts: atomvet_trace::Conflicts::Locks },
+    Config { commuting_updates: true, split_at_waits: true, conflicts: atomvet_trace::Conflicts::Locks },
 ];
 
 struct Outcome {

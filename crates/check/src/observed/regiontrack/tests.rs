@@ -1,5 +1,5 @@
 use atomvet_trace::r#gen::{Config as Trace, Features, Generator, Kind as TraceKind};
-use atomvet_trace::{Event, EventId, Op, RegionId, SiteId};
+use atomvet_trace::{Conflicts, Event, EventId, Op, RegionId, SiteId};
 
 use super::*;
 use crate::Checker;
@@ -24,7 +24,11 @@ fn equals_the_oracle_with_and_without_compaction() {
     let mut not_serializable = 0;
     for seed in 0..20_000 {
         let events = random::trace(&mut random::Random(seed), 8 + seed as usize % 30);
-        let config = Config { commuting_updates: seed % 2 == 1, split_at_waits: seed % 4 >= 2 };
+        let config = Config {
+            commuting_updates: seed % 2 == 1,
+            split_at_waits: seed % 4 >= 2,
+            conflicts: if seed % 8 >= 4 { Conflicts::Data } else { Conflicts::Locks },
+        };
         let verdict = judge(&config, &events);
         let expected = (verdict.first_cycle_event, verdict.violated_blocks);
         // With and without compaction, with dense rows, sparse ones, and such that become sparse.
@@ -96,7 +100,11 @@ fn equals_the_oracle_with_many_threads() {
         while generator.next_block(&mut block) {
             events.append(&mut block);
         }
-        let config = Config { commuting_updates: seed % 2 == 1, split_at_waits: seed % 4 >= 2 };
+        let config = Config {
+            commuting_updates: seed % 2 == 1,
+            split_at_waits: seed % 4 >= 2,
+            conflicts: if seed % 8 >= 4 { Conflicts::Data } else { Conflicts::Locks },
+        };
         let verdict = judge(&config, &events);
         let expected = (verdict.first_cycle_event, verdict.violated_blocks);
         for history in [History::new(), History::with(500, 64), History::with(500, 0)] {

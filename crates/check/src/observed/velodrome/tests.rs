@@ -121,7 +121,11 @@ fn agrees_with_the_oracle() {
     for round in 0..30_000 {
         let length = 5 + random.below(if round % 10 == 0 { 60 } else { 25 });
         let events = trace(&mut random, length);
-        let config = Config { commuting_updates: round % 2 == 1, split_at_waits: round / 2 % 2 == 1 };
+        let config = Config {
+            commuting_updates: round % 2 == 1,
+            split_at_waits: round / 2 % 2 == 1,
+            ..Config::default()
+        };
         let cut = random.below(events.len() + 1);
         compare(&config, &events[..cut]);
         let (serializable, ours, all) = compare(&config, &events);

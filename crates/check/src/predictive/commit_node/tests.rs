@@ -36,7 +36,8 @@ fn expected(execution: &Execution, rule: Rule, kept: &[u32]) -> Vec<EventId> {
 fn random_executions(seed: u64, count: usize, mut judge: impl FnMut(&Config, &[Event], &Execution)) {
     let mut random = Random(seed);
     for round in 0..count {
-        let config = Config { commuting_updates: random.below(2) == 0, split_at_waits: false };
+        let config =
+            Config { commuting_updates: random.below(2) == 0, split_at_waits: false, ..Config::default() };
         let events = random::trace(&mut random, 10 + round % 60);
         judge(&config, &events, &record(&config, &events));
     }

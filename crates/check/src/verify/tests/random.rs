@@ -7,7 +7,7 @@ use crate::notation::show;
 use crate::oracle::random::{Random, trace};
 use crate::oracle::{Division, Order, judge};
 
-const BOTH: Config = Config { commuting_updates: true, split_at_waits: true };
+const BOTH: Config = Config { commuting_updates: true, split_at_waits: true, conflicts: Conflicts::Locks };
 
 /// A reason, and which pairs of events it orders.
 struct Reason {

@@ -483,7 +483,8 @@ fn found_if_and_only_if_there_is_one() {
         let mut random = Random(seed);
         let length = 5 + random.below(6);
         let events = trace(&mut random, length);
-        let config = Config { commuting_updates: seed % 2 == 0, split_at_waits: seed % 8 >= 6 };
+        let config =
+            Config { commuting_updates: seed % 2 == 0, split_at_waits: seed % 8 >= 6, ..Config::default() };
         let nothing =
             Goal { shows: Shows::Violation { block: EventId(0) }, order: vec![], values: Values::AsRecorded };
         let recorded = Enumeration::new(&config, &events, &nothing);

@@ -1,0 +1,44 @@
+//! Who judges a program: the checker inside it, or this process, from records of all that happens.
+
+use atomvet_check::Kind;
+use atomvet_check::registry::{CHECKERS, Entry};
+
+use super::Args;
+use crate::configuration::Configuration;
+use crate::conventions::InForce;
+use crate::java;
+
+/// How a program is judged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mode {
+    /// By the checker inside it (`live`).
+    Live,
+    /// By this process, from records of everything.
+    Recorded,
+}
+
+impl Mode {
+    /// The checker inside a program has one algorithm and its conventions, keeps no accesses, and counts the executions of a
+    /// finding. Whatever needs more needs records.
+    pub(crate) fn of(
+        args: &Args,
+        algorithms: &[&'static Entry],
+        in_force: InForce,
+        configuration: &Configuration,
+    ) -> Mode {
+        // The agent of JVMs records what is needed for everything but prediction.
+        let is_native = !java::is_launcher(&args.program[0]);
+        let is_recorded = args.record_all
+            || is_native && args.record.is_some()
+            || algorithms.iter().any(|entry| entry.info.kind == Kind::Predictive);
+        let spec = configuration.spec.as_ref();
+        let needs_accesses = algorithms.iter().any(|entry| entry.info.name != CHECKERS[0].info.name)
+            || !in_force.config.split_at_waits
+            || !in_force.config.commuting_updates
+            || !configuration.idioms.is_empty()
+            || spec.is_some_and(|spec| spec.ignores_variables())
+            || args.all_instances
+            || args.verify;
+        if is_recorded || is_native && needs_accesses { Mode::Recorded } else { Mode::Live }
+    }
+}
