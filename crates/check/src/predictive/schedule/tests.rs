@@ -436,3 +436,17 @@ fn commuting_updates_violate_nothing() {
     assert_eq!(judge(false), Ok(vec![]));
     assert!(judge(true).unwrap_err().contains("not violated"));
 }
+
+#[test]
+fn what_is_left_of_a_recording_still_holds_the_lock_of_a_wait() {
+    let trace = "1:b 1:acq(l) 1:wait(l) 1:r(z) 1:r(x)@f 1:rel(l) 1:e 2:acq(l) 2:w(y) 2:rel(l) 2:w(x)@e";
+    let (events, _) = notation::parse(trace);
+    let config = Config::default();
+    let order = vec![(EventId(10), EventId(4))];
+    let goal = Goal { shows: Shows::Race, order, values: Values::AsRecorded };
+    let recorded = Recorded::new(&config, &events);
+    let ids = |schedule: &[u64]| schedule.iter().copied().map(EventId).collect::<Vec<_>>();
+    // The other thread takes the lock after T1 has it again, and before.
+    assert_eq!(recorded.verify_tail(&config, &ids(&[0, 1, 2, 3, 7, 8, 9, 10, 4]), &goal), None);
+    assert_eq!(recorded.verify_tail(&config, &ids(&[0, 1, 2, 7, 8, 9, 3, 10, 4]), &goal), Some(vec![]));
+}
