@@ -11,7 +11,6 @@ use std::process::Command;
 fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("libtsan.so.2");
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let out_live = out.with_file_name("libtsan-live.so.2");
     let agent = out.with_file_name("libatomvet_agent.so");
     let hooks = HOOKS.map(|(file, _)| out.with_file_name(file));
     println!("cargo::rerun-if-changed=../agent/src");
@@ -25,7 +24,7 @@ fn main() {
     let target = std::env::var("TARGET").unwrap_or_default();
     if !target.starts_with("x86_64") || !target.contains("linux") {
         // Traces can be checked everywhere; programs can be run on Linux for x86-64 only.
-        for library in [out, out_live, agent].into_iter().chain(hooks) {
+        for library in [out, agent].into_iter().chain(hooks) {
             std::fs::write(library, []).expect("the output directory can be written");
         }
         println!("cargo::rustc-env=ATOMVET_LIBRARY_VERSION=none");
@@ -36,9 +35,6 @@ fn main() {
     let source = |name: &str| crates.join(name).join("src/lib.rs");
     compile("atomvet_ring", "rlib", &source("ring"), &ring, &[]);
     compile("atomvet_recorder", "rlib", &source("recorder"), &recorder, &["--extern", "atomvet_ring"]);
-    let options =
-        ["--extern", "atomvet_recorder", "-C", "lto=fat", "-C", "link-arg=-Wl,-soname,libtsan.so.2"];
-    compile("atomvet_runtime", "cdylib", &source("runtime"), &out, &options);
     compile("atomvet_live", "rlib", &source("live"), &live, &[]);
     let options = [
         "--extern",
@@ -50,7 +46,7 @@ fn main() {
         "-C",
         "link-arg=-Wl,-soname,libtsan.so.2",
     ];
-    compile("atomvet_runtime_live", "cdylib", &source("runtime-live"), &out_live, &options);
+    compile("atomvet_runtime_live", "cdylib", &source("runtime-live"), &out, &options);
     for (object, (_, kind)) in hooks.iter().zip(HOOKS) {
         let options = [
             "--extern",
@@ -70,7 +66,7 @@ fn main() {
     let options = ["--extern", "atomvet_recorder", "--extern", "atomvet_jvm", "-C", "lto=fat"];
     compile("atomvet_agent", "cdylib", &source("agent"), &agent, &options);
     let header = crates.join("../include/atomvet.h");
-    tell_version(&[&[agent, out, out_live, header], &hooks[..]].concat());
+    tell_version(&[&[agent, out, header], &hooks[..]].concat());
 }
 
 /// The objects that `atomvet cc` links into programs, into shared libraries and into static programs, and which kind of

@@ -5,10 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 
-use super::mode::Mode;
-
 static RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libtsan.so.2"));
-static RUNTIME_LIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libtsan-live.so.2"));
 static HOOKS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hooks.o"));
 static HOOKS_SHARED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hooks-shared.o"));
 static HOOKS_STATIC: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hooks-static.o"));
@@ -46,14 +43,13 @@ impl Library {
     }
 
     /// The library that programs load.
-    pub(crate) fn file(&self, mode: Mode) -> PathBuf {
+    pub(crate) fn file(&self) -> PathBuf {
         // For those who work on the runtime.
         if let Some(other) = std::env::var_os("ATOMVET_RUNTIME").filter(|path| !path.is_empty()) {
             return other.into();
         }
         // Programs that are built for ThreadSanitizer ask for a library of this name.
-        let directory = if mode == Mode::Live { self.directory.join("live") } else { self.directory.clone() };
-        directory.join("libtsan.so.2")
+        self.directory.join("libtsan.so.2")
     }
 
     /// The agent of JVMs.
@@ -108,9 +104,8 @@ fn make_ours(directory: &Path) -> anyhow::Result<()> {
 }
 
 fn unpack_below(directory: &Path) -> anyhow::Result<Library> {
-    let files: [(&str, &[u8]); 8] = [
+    let files: [(&str, &[u8]); 7] = [
         ("libtsan.so.2", RUNTIME),
-        ("live/libtsan.so.2", RUNTIME_LIVE),
         ("hooks.o", HOOKS),
         ("hooks-shared.o", HOOKS_SHARED),
         ("hooks-static.o", HOOKS_STATIC),
@@ -168,7 +163,6 @@ mod tests {
     fn programs_carry_every_hook_of_the_runtime() {
         let wanted = hooks(RUNTIME);
         assert!(wanted.len() > 200, "{wanted:?}");
-        assert_eq!(hooks(RUNTIME_LIVE), wanted);
         for linked in [HOOKS, HOOKS_SHARED, HOOKS_STATIC] {
             assert_eq!(hooks(linked), wanted);
         }

@@ -227,7 +227,7 @@ fn start(
     let mut command = if java::is_launcher(name) {
         java::command(name, arguments, java, library)?
     } else {
-        native(name, arguments, java, library, mode)?
+        native(name, arguments, java, library)?
     };
     command.env(atomvet_ring::DIRECTORY, rings);
     if conflicts == Conflicts::Locks {
@@ -267,9 +267,8 @@ fn native(
     arguments: &[OsString],
     java: &java::Options,
     library: &Library,
-    mode: Mode,
 ) -> anyhow::Result<Command> {
-    let mut preload = library.file(mode).into_os_string();
+    let mut preload = library.file().into_os_string();
     if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
         preload.push(":");
         preload.push(others);

@@ -24,8 +24,6 @@ pub(super) enum Style {
 pub(super) struct Kind {
     /// Whether they race.
     pub(super) style: Style,
-    /// Whether accesses of different widths overlap where nothing but their own order counts.
-    pub(super) has_mixed_widths: bool,
     /// Whether what commutes is done to memory that is also accessed plainly.
     pub(super) updates_data: bool,
 }
@@ -101,23 +99,20 @@ fn setup(random: &mut Random, kind: Kind) -> Setup {
     while start < end {
         // Of any size, but often of one that is usual.
         let size = if random.chance(1, 2) { *random.choose(&[4, 8, 16, 32]) } else { 1 + random.index(40) };
-        let zone = zone(random, kind, start..(start + size).min(end), &guards);
+        let zone = zone(random, start..(start + size).min(end), &guards);
         start = zone.end;
         zones.push(zone);
     }
     let lock_guards: Vec<Guard> =
         guards.iter().copied().filter(|guard| matches!(guard, Guard::Lock(_) | Guard::Nothing)).collect();
     let lock_guards = if lock_guards.is_empty() { vec![Guard::Lock(0)] } else { lock_guards };
-    let slots = (0..SLOTS).map(|_| zone(random, kind, 0..SLOT_BYTES, &lock_guards)).collect();
+    let slots = (0..SLOTS).map(|_| zone(random, 0..SLOT_BYTES, &lock_guards)).collect();
     Setup { zones, slots, threads, initial, parties }
 }
 
-fn zone(random: &mut Random, kind: Kind, bytes: Range<usize>, guards: &[Guard]) -> Zone {
+fn zone(random: &mut Random, bytes: Range<usize>, guards: &[Guard]) -> Zone {
     let guard = *random.choose(guards);
-    let is_ordered = !matches!(guard, Guard::Nothing | Guard::Atomic);
-    let width = *random.choose(&[1, 2, 4, 8, 16]);
-    let width = (!kind.has_mixed_widths && !is_ordered).then_some(width);
-    Zone { start: bytes.start, end: bytes.end, guard, width }
+    Zone { start: bytes.start, end: bytes.end, guard }
 }
 
 /// A few kinds of guards, so that threads get in each other's way.
@@ -178,15 +173,13 @@ impl<'a> Chooser<'a> {
         touched.any(|zone| zone.guard != Guard::Atomic)
     }
 
-    /// Whether an access is inside one zone and has its width.
+    /// Whether an access is inside one zone.
     fn is_usual(&self, place: Place, width: usize) -> bool {
         let (zones, start) = match place {
             Place::Arena(offset) => (&self.setup.zones[..], offset),
             Place::Slot(slot, offset) => (&self.setup.slots[slot..=slot], offset),
         };
-        zones
-            .iter()
-            .any(|zone| zone.start <= start && start + width <= zone.end && zone.has_width(start, width))
+        zones.iter().any(|zone| zone.start <= start && start + width <= zone.end)
     }
 
     fn action(&mut self) -> Action {

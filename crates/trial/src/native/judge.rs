@@ -165,7 +165,7 @@ impl<'e> Bench<'e> {
         let setting = setting(&mut random, mode);
         let programs: Vec<Program> = (0..size)
             .map(|_| {
-                let kind = kind(&mut random, mode, self.engine);
+                let kind = kind(&mut random, mode);
                 generate::program(&mut random, kind)
             })
             .collect();
@@ -372,17 +372,13 @@ fn add_truth(
     forks
 }
 
-fn kind(random: &mut Random, mode: Mode, engine: &Engine) -> Kind {
+fn kind(random: &mut Random, mode: Mode) -> Kind {
     let style = match mode {
         Mode::RaceFree => Style::RaceFree,
         Mode::Racy => Style::Racy,
         Mode::Recorded => *random.choose(&[Style::RaceFree, Style::Racy]),
     };
-    Kind {
-        style,
-        has_mixed_widths: mode != Mode::Recorded || engine.runtime.is_some() || Feature::MixedWidths.is_on(),
-        updates_data: mode != Mode::RaceFree || Feature::UpdatesOfData.is_on(),
-    }
+    Kind { style, updates_data: mode != Mode::RaceFree || Feature::UpdatesOfData.is_on() }
 }
 
 fn setting(random: &mut Random, mode: Mode) -> Setting {

@@ -65,15 +65,6 @@ pub(super) struct Zone {
     pub(super) end: usize,
     /// By what.
     pub(super) guard: Guard,
-    /// The width of all accesses, if there is only one.
-    pub(super) width: Option<usize>,
-}
-
-impl Zone {
-    /// Whether an access has the width that accesses of this zone have.
-    pub(super) fn has_width(&self, start: usize, length: usize) -> bool {
-        self.width.is_none_or(|width| length == width && start.is_multiple_of(width))
-    }
 }
 
 /// Where an access begins.

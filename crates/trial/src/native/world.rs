@@ -286,15 +286,12 @@ impl<'s> World<'s> {
                 let mut touched = zones.filter(|(_, zone)| zone.start < end && start < zone.end).peekable();
                 touched.peek().is_some()
                     && end <= self.setup.zones.last().map_or(0, |zone| zone.end)
-                    && touched.all(|(number, zone)| {
-                        zone.has_width(start, length) && self.allows(thread, zone.guard, number, how)
-                    })
+                    && touched.all(|(number, zone)| self.allows(thread, zone.guard, number, how))
             }
             Place::Slot(slot, start) => {
                 let zone = &self.setup.slots[slot];
                 self.slots[slot].is_some()
                     && start + length <= SLOT_BYTES
-                    && zone.has_width(start, length)
                     && self.allows(thread, zone.guard, 0, how)
             }
         }
