@@ -25,6 +25,13 @@ const WORDS: usize = 5;
 /// The top bit of a frame's start: this instance is known to be violated.
 const VIOLATED: u64 = 1 << 63;
 
+/// What stands in place of a function where a thread begins to work beside its own open blocks, as the master of a team does.
+///
+/// ```text
+/// outermost ──► round ──► SUSPENDED ──► square      only `square` is judged until the team is done
+/// ```
+pub const SUSPENDED: u64 = 0;
+
 /// How a block is entered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Call {
@@ -130,6 +137,9 @@ impl Blocks {
     pub fn path_of(&self, function: u64, depth: usize) -> u64 {
         if depth as u64 >= NEAR_BOTTOM[self.root.load(Relaxed) as usize] {
             return function;
+        }
+        if function == SUSPENDED {
+            return self.caller_path(depth);
         }
         (self.caller_path(depth).rotate_left(13) ^ function).wrapping_mul(0xff51_afd7_ed55_8ccd) | WHOLE
     }
@@ -253,6 +263,9 @@ impl Blocks {
     /// unless it was marked before.
     pub fn violate(&self, after: u64, until: u64, mut found: impl FnMut(usize)) {
         for frame in (0..self.told_apart()).rev() {
+            if self.function(frame) == SUSPENDED {
+                return;
+            }
             let start = self.start(frame);
             if start > until {
                 continue;
@@ -324,6 +337,18 @@ mod tests {
         assert_eq!((blocks.outermost_start(), blocks.innermost_start()), (7, 7));
         assert_eq!(violated(&blocks, 0, 6), []);
         assert_eq!(violated(&blocks, 0, 7), [200, 100]);
+    }
+
+    #[test]
+    fn suspended_blocks_are_not_violated() {
+        let blocks = Blocks::new().expect("memory");
+        push(&blocks, 100, 1);
+        push(&blocks, SUSPENDED, 4);
+        push(&blocks, 300, 9);
+        assert_eq!(violated(&blocks, 0, 9), [300]);
+        blocks.pop();
+        blocks.pop();
+        assert_eq!(violated(&blocks, 0, 9), [100]);
     }
 
     #[test]

@@ -20,7 +20,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use crate::access::{Access, Operation};
 use crate::accesses::load;
-use crate::blocks::{Call, Root};
+use crate::blocks::{Call, Root, SUSPENDED};
 use crate::epoch::{Bytes, Epoch, INDEXES, Stamp};
 use crate::history::Join;
 use crate::rule::slot_of;
@@ -192,6 +192,23 @@ impl<F: Findings> Engine<F> {
         if thread.blocks.depth() == 0 {
             thread.closed();
         }
+    }
+
+    /// From here on the thread works beside its own open blocks, until it resumes them. This may nest.
+    pub fn suspend(&self, thread: &Thread, stack: u64) {
+        thread.blocks.push(&Call { function: SUSPENDED, site: 0, stack }, thread.fresh_time());
+    }
+
+    /// The thread goes on with the blocks that it has suspended last; what it did meanwhile, it did not do in them.
+    pub fn resume(&self, thread: &Thread) {
+        let is_suspended = |call: Call| call.function == SUSPENDED;
+        while let Some(is_last) = thread.blocks.innermost().map(is_suspended) {
+            thread.blocks.pop();
+            if is_last {
+                break;
+            }
+        }
+        self.split(thread);
     }
 
     /// The thread has waited: its open blocks start anew, unless waits do not split.

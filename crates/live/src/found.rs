@@ -8,6 +8,7 @@ use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::access::{Access, Operation};
+use crate::blocks::SUSPENDED;
 use crate::engine::{Engine, Findings, Violation};
 use crate::epoch::Epoch;
 use crate::table::{Counter, FOUND, Table};
@@ -103,7 +104,8 @@ impl Table {
 
     fn explain<F: Findings>(&self, entry: usize, engine: &Engine<F>, thread: &Thread, violation: &Violation) {
         let put = |word: usize, value: u64| self.0[entry + word].store(value, Relaxed);
-        let frames = (0..=violation.frame).rev().take(MOST_FRAMES).map(|frame| thread.blocks().call(frame));
+        let frames = (0..=violation.frame).rev().map(|frame| thread.blocks().call(frame));
+        let frames = frames.filter(|call| call.function != SUSPENDED).take(MOST_FRAMES);
         for (i, call) in frames.enumerate() {
             put(FRAMES + 2 * i, call.function);
             put(FRAMES + 2 * i + 1, call.site);

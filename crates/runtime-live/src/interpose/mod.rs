@@ -35,7 +35,7 @@ use crate::{guards, planes, process, recording};
 pub(crate) fn synchronise(kind: Kind, object: usize, place: usize) {
     use Kind::{
         Acquire, AcquireShared, Await, Barrier, NotData, Observe, Post, Publish, Release, ReleaseExclusive,
-        Split, Take, Wait,
+        Resume, Split, Suspend, Take, Wait,
     };
     checking(|engine, thread| {
         recording::synchronised(thread, kind, object, place);
@@ -55,6 +55,8 @@ pub(crate) fn synchronise(kind: Kind, object: usize, place: usize) {
             Take => engine.take(thread, object, place),
             Publish => engine.publish(thread, object),
             Observe => engine.observe(thread, object, place),
+            Suspend => engine.suspend(thread, object),
+            Resume => engine.resume(thread),
             NotData => guards::add(object as usize),
             _ => {}
         }

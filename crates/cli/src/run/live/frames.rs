@@ -165,6 +165,9 @@ impl Frames {
         let (_, stack) = self.stack(path);
         let outermost = stack.iter().find_map(|frame| frame.block);
         outermost.or_else(|| {
+            if place == 0 {
+                return None;
+            }
             let call = Call { block: (atomvet_ring::Block::Inside as u64) << 48 | place, returns_to: 0 };
             let block = self.frame(None, &[], call).block;
             block.filter(|(region, _)| !self.entries.contains(region))
