@@ -35,7 +35,7 @@ fn a_trace_is_judged_as_it_was_recorded_unless_told_otherwise() {
     assert_eq!(
         report["traces"][0]["conventions"],
         json!({ "waits": "whole", "waits_by": "option", "updates": "commute", "updates_by": "trace",
-                "conflicts": "locks", "accesses": "filtered" })
+                "conflicts": "locks", "conflicts_by": "trace", "accesses": "filtered" })
     );
 }
 
