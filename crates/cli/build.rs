@@ -12,8 +12,10 @@ fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("libtsan.so.2");
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let agent = out.with_file_name("libatomvet_agent.so");
+    let agent_live = out.with_file_name("libatomvet_agent_live.so");
     let hooks = HOOKS.map(|(file, _)| out.with_file_name(file));
     println!("cargo::rerun-if-changed=../agent/src");
+    println!("cargo::rerun-if-changed=../agent-live/src");
     println!("cargo::rerun-if-changed=../jvm/src");
     println!("cargo::rerun-if-changed=../runtime/src");
     println!("cargo::rerun-if-changed=../recorder/src");
@@ -24,7 +26,7 @@ fn main() {
     let target = std::env::var("TARGET").unwrap_or_default();
     if !target.starts_with("x86_64") || !target.contains("linux") {
         // Traces can be checked everywhere; programs can be run on Linux for x86-64 only.
-        for library in [out, agent].into_iter().chain(hooks) {
+        for library in [out, agent, agent_live].into_iter().chain(hooks) {
             std::fs::write(library, []).expect("the output directory can be written");
         }
         println!("cargo::rustc-env=ATOMVET_LIBRARY_VERSION=none");
@@ -65,8 +67,11 @@ fn main() {
     compile("atomvet_jvm", "rlib", &source("jvm"), &jvm, &[]);
     let options = ["--extern", "atomvet_recorder", "--extern", "atomvet_jvm", "-C", "lto=fat"];
     compile("atomvet_agent", "cdylib", &source("agent"), &agent, &options);
+    let externs =
+        ["--extern", "atomvet_live", "--extern", "atomvet_ring", "--extern", "atomvet_jvm", "-C", "lto=fat"];
+    compile("atomvet_agent_live", "cdylib", &source("agent-live"), &agent_live, &externs);
     let header = crates.join("../include/atomvet.h");
-    tell_version(&[&[agent, out, header], &hooks[..]].concat());
+    tell_version(&[&[agent, agent_live, out, header], &hooks[..]].concat());
 }
 
 /// The objects that `atomvet cc` links into programs, into shared libraries and into static programs, and which kind of

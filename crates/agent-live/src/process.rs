@@ -25,6 +25,10 @@ impl Findings for Found {
         }
     }
 
+    fn started(&self, thread: &Thread) {
+        self.0.started(thread);
+    }
+
     fn off_trial(&self, function: u64) {
         self.0.off_trial(function);
     }

@@ -21,6 +21,13 @@ use anyhow::{Context, bail, ensure};
 
 use crate::bounded;
 use crate::run::library::Library;
+use crate::run::mode::Mode;
+
+/// Whether JVMs judge themselves, as native programs do: for those who work on the agent that does (`crates/agent-live`). It finds
+/// what the other one misses, but takes twice its time on large programs.
+pub(crate) fn judge_themselves() -> bool {
+    std::env::var_os("ATOMVET_JAVA_LIVE").is_some_and(|value| !value.is_empty())
+}
 
 /// The oldest JVM that the agent is made for.
 const OLDEST: u32 = 17;
@@ -67,19 +74,20 @@ pub(crate) fn command(
     arguments: &[OsString],
     options: &Options,
     library: &Library,
+    mode: Mode,
 ) -> anyhow::Result<Command> {
     let found = find(launcher)?;
     ensure_suitable(&found)?;
     let mut command = Command::new(&found);
-    command.args(agent_options(options, library)?).args(arguments);
-    command.env(FOR_CHILDREN, tool_options(options, library)?);
+    command.args(agent_options(options, library, mode)?).args(arguments);
+    command.env(FOR_CHILDREN, tool_options(options, library, mode)?);
     Ok(command)
 }
 
 /// What makes JVMs among the children of a program load the agent: all that the user has in that variable, and ours.
-pub(crate) fn tool_options(options: &Options, library: &Library) -> anyhow::Result<OsString> {
+pub(crate) fn tool_options(options: &Options, library: &Library, mode: Mode) -> anyhow::Result<OsString> {
     let mut all = std::env::var_os(TOOL_OPTIONS).unwrap_or_default();
-    for option in agent_options(options, library)? {
+    for option in agent_options(options, library, mode)? {
         if !all.is_empty() {
             all.push(" ");
         }
@@ -102,9 +110,9 @@ pub(crate) const TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
 /// What the agent puts there for the JVMs that its own one starts.
 const FOR_CHILDREN: &str = "ATOMVET_TOOL_OPTIONS";
 
-fn agent_options(options: &Options, library: &Library) -> anyhow::Result<Vec<OsString>> {
+fn agent_options(options: &Options, library: &Library, mode: Mode) -> anyhow::Result<Vec<OsString>> {
     let mut agent = OsString::from("-agentpath:");
-    agent.push(library.agent());
+    agent.push(library.agent(mode));
     let mut separator = "=";
     for (key, patterns) in [("include", &options.include), ("exclude", &options.exclude)] {
         for pattern in patterns {

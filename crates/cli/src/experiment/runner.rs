@@ -19,6 +19,7 @@ use super::plan::{BASE, Cell, EMPTY, Plan, Program, Subject, TRACE};
 use super::record::{Measure, Outcome, Record};
 use crate::interrupt;
 use crate::run::library::Library;
+use crate::run::mode::Mode;
 use crate::status::Status;
 
 /// How soon a signal ends a cell.
@@ -156,7 +157,7 @@ fn on_program(plan: &Plan, cell: &Cell, program: &Program, report: &Path) -> any
     command.args(plan.spec.iter().flat_map(|spec| [Path::new("--spec"), spec]));
     command.args(plan.understanding.iter().filter(|word| *word != "--lenient"));
     if cell.algorithm == EMPTY {
-        let agent = Library::unpack()?.agent();
+        let agent = Library::unpack()?.agent(Mode::Live);
         command.env("ATOMVET_AGENT", format!("{}=empty", agent.display()));
     } else {
         command.args(["--algo", cell.algorithm]);

@@ -5,11 +5,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 
+use super::mode::Mode;
+use crate::java;
+
 static RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libtsan.so.2"));
 static HOOKS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hooks.o"));
 static HOOKS_SHARED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hooks-shared.o"));
 static HOOKS_STATIC: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hooks-static.o"));
 static AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libatomvet_agent.so"));
+static AGENT_LIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libatomvet_agent_live.so"));
 static HEADER: &[u8] = include_bytes!("../../../../include/atomvet.h");
 
 /// An archive of no objects.
@@ -53,12 +57,13 @@ impl Library {
     }
 
     /// The agent of JVMs.
-    pub(crate) fn agent(&self) -> PathBuf {
+    pub(crate) fn agent(&self, mode: Mode) -> PathBuf {
         // For those who work on the agent.
         if let Some(other) = std::env::var_os("ATOMVET_AGENT").filter(|path| !path.is_empty()) {
             return other.into();
         }
-        self.directory.join("libatomvet_agent.so")
+        let is_live = mode == Mode::Live && java::judge_themselves();
+        self.directory.join(if is_live { "libatomvet_agent_live.so" } else { "libatomvet_agent.so" })
     }
 }
 
@@ -104,7 +109,7 @@ fn make_ours(directory: &Path) -> anyhow::Result<()> {
 }
 
 fn unpack_below(directory: &Path) -> anyhow::Result<Library> {
-    let files: [(&str, &[u8]); 7] = [
+    let files: [(&str, &[u8]); 8] = [
         ("libtsan.so.2", RUNTIME),
         ("hooks.o", HOOKS),
         ("hooks-shared.o", HOOKS_SHARED),
@@ -112,6 +117,7 @@ fn unpack_below(directory: &Path) -> anyhow::Result<Library> {
         // What gcc links for ThreadSanitizer: nothing, so that no program depends on a library of ours.
         ("libtsan.a", EMPTY_ARCHIVE),
         ("libatomvet_agent.so", AGENT),
+        ("libatomvet_agent_live.so", AGENT_LIVE),
         ("atomvet.h", HEADER),
     ];
     let home = directory.parent().context("a directory in another")?;

@@ -23,7 +23,7 @@ pub(crate) mod library;
 mod live;
 mod locks;
 mod marks;
-mod mode;
+pub(crate) mod mode;
 mod pieces;
 mod report;
 mod ring;
@@ -173,7 +173,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Status> {
     let names = if args.algo.is_empty() { &configuration.algorithm } else { &args.algo };
     let algorithms = algorithms::select(names)?;
     // The agent of JVMs leaves out what locks order anyway.
-    let conflicts = if java::is_launcher(&args.program[0]) { Conflicts::Locks } else { Conflicts::Data };
+    let is_filtered = java::is_launcher(&args.program[0]) && !java::judge_themselves();
+    let conflicts = if is_filtered { Conflicts::Locks } else { Conflicts::Data };
     let unsaid = Config { conflicts, ..UNSAID };
     let mut in_force = args.conventions.in_force(Conventions::default(), &configuration, unsaid);
     let mode = Mode::of(args, &algorithms, in_force, &configuration);
@@ -225,9 +226,9 @@ fn start(
 ) -> anyhow::Result<Child> {
     let [name, arguments @ ..] = &args.program[..] else { bail!("no program to run") };
     let mut command = if java::is_launcher(name) {
-        java::command(name, arguments, java, library)?
+        java::command(name, arguments, java, library, mode)?
     } else {
-        native(name, arguments, java, library)?
+        native(name, arguments, java, library, mode)?
     };
     command.env(atomvet_ring::DIRECTORY, rings);
     if conflicts == Conflicts::Locks {
@@ -267,6 +268,7 @@ fn native(
     arguments: &[OsString],
     java: &java::Options,
     library: &Library,
+    mode: Mode,
 ) -> anyhow::Result<Command> {
     let mut preload = library.file().into_os_string();
     if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
@@ -275,7 +277,7 @@ fn native(
     }
     let mut command = Command::new(name);
     command.args(arguments).env("LD_PRELOAD", preload);
-    command.env(java::TOOL_OPTIONS, java::tool_options(java, library)?);
+    command.env(java::TOOL_OPTIONS, java::tool_options(java, library, mode)?);
     // What clang links in by itself can be told nothing, but asked not to end the program with a status of its own.
     command.arg0(name);
     Ok(command)

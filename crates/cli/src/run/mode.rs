@@ -2,6 +2,7 @@
 
 use atomvet_check::Kind;
 use atomvet_check::registry::{CHECKERS, Entry};
+use atomvet_trace::Conflicts;
 
 use super::Args;
 use crate::configuration::Configuration;
@@ -26,10 +27,11 @@ impl Mode {
         in_force: InForce,
         configuration: &Configuration,
     ) -> Mode {
-        // The agent of JVMs records what is needed for everything but prediction.
-        let is_native = !java::is_launcher(&args.program[0]);
+        // The agent of JVMs records what is needed for everything but prediction, and the one that judges does not tell of locks.
+        let is_jvm = java::is_launcher(&args.program[0]);
+        let judges_itself = !is_jvm || java::judge_themselves();
         let is_recorded = args.record_all
-            || is_native && args.record.is_some()
+            || judges_itself && args.record.is_some()
             || algorithms.iter().any(|entry| entry.info.kind == Kind::Predictive);
         let spec = configuration.spec.as_ref();
         let needs_accesses = algorithms.iter().any(|entry| entry.info.name != CHECKERS[0].info.name)
@@ -38,7 +40,8 @@ impl Mode {
             || !configuration.idioms.is_empty()
             || spec.is_some_and(|spec| spec.ignores_variables())
             || args.all_instances
-            || args.verify;
-        if is_recorded || is_native && needs_accesses { Mode::Recorded } else { Mode::Live }
+            || args.verify
+            || is_jvm && in_force.config.conflicts == Conflicts::Locks;
+        if is_recorded || judges_itself && needs_accesses { Mode::Recorded } else { Mode::Live }
     }
 }

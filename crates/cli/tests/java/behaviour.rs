@@ -54,6 +54,33 @@ fn check(jvm: &[&str], program: &[&str], status: i32, blamed: &[&str]) -> Outcom
     outcome
 }
 
+/// What a JVM that judges itself finds.
+fn check_live(program: &str, blamed: &[&str]) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("report.json");
+    let mut command = atomvet();
+    command.env("ATOMVET_JAVA_LIVE", "1").args(["java", "--format", "json", "-o"]).arg(&path);
+    let output = run(command.arg("-cp").arg(classes()).arg(program));
+    let report = std::fs::read_to_string(&path).expect("a report");
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    let blamed = blamed.iter().map(|block| (*block).to_owned()).collect();
+    assert_eq!(innermost(&report), blamed, "{program}: {output:?}\n{report:#}");
+}
+
+/// Nothing but two accesses orders the threads, in every execution.
+#[test]
+fn a_race_in_every_run_is_found_live() {
+    check_live("RaceInEveryRun", &["RaceInEveryRun.search"]);
+}
+
+/// Who is the first to use an object need not have made it.
+#[test]
+fn objects_that_the_jdk_keeps_are_followed_live() {
+    let blamed = ["byList", "byReference", "byMap", "byOptional", "byField"];
+    let blamed = blamed.map(|method| format!("ThroughCollections.{method}"));
+    check_live("ThroughCollections", &blamed.each_ref().map(String::as_str));
+}
+
 #[test]
 fn programs_end_as_without_us() {
     for (way, status) in

@@ -6,6 +6,7 @@
 
 mod objects;
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs::File;
 use std::io::Read;
@@ -37,6 +38,11 @@ pub(crate) struct Names {
     statics: FxHashMap<(u32, u64), String>,
     threads: FxHashMap<u32, String>,
     objects: Objects,
+    /// The finding that is told, and what addresses and threads mean in each: by its number and the base of an object, or
+    /// the index of a thread.
+    finding: Option<u64>,
+    found_objects: BTreeMap<(u64, u64), Object>,
+    found_threads: FxHashMap<(u64, u32), String>,
     /// What could not be instrumented.
     left_alone: Vec<String>,
     /// What ran and was not recorded.
@@ -74,14 +80,16 @@ impl Role {
 struct Class {
     name: String,
     parent: u32,
-    /// For arrays, how far elements are apart: 1 << shift.
-    shift: Option<u32>,
+    /// For arrays, where elements begin behind the base, and how far they are apart: 1 << shift.
+    elements: Option<(u64, u32)>,
     /// How many of its objects were met.
     objects: u32,
 }
 
-/// Where elements begin behind the base of an array.
+/// Where elements of an array are for the recorder.
 const HEADER: u64 = 16;
+/// And in the checker's shadow memory: one granule each.
+const ROW: (u64, u32) = (4, 2);
 
 impl Names {
     /// Of a process whose agent writes to this file.
@@ -100,6 +108,9 @@ impl Names {
             statics: FxHashMap::default(),
             threads: FxHashMap::default(),
             objects: Objects::default(),
+            finding: None,
+            found_objects: BTreeMap::new(),
+            found_threads: FxHashMap::default(),
             left_alone: Vec::new(),
             unwatched: Vec::new(),
             failure: None,
@@ -148,12 +159,29 @@ impl Names {
             "c" => {
                 let (class, parent, name) = three()?;
                 let parent = parent.parse().ok()?;
-                self.classes.insert(class, Class { name, parent, shift: None, objects: 0 });
+                self.classes.insert(class, Class { name, parent, elements: None, objects: 0 });
             }
             "a" => {
                 let (class, shift, name) = three()?;
-                let shift = Some(shift.parse::<u32>().ok()?.min(3));
-                self.classes.insert(class, Class { name, parent: 0, shift, objects: 0 });
+                let elements = Some((HEADER, shift.parse::<u32>().ok()?.min(3)));
+                self.classes.insert(class, Class { name, parent: 0, elements, objects: 0 });
+            }
+            "r" => {
+                let (class, name) = two()?;
+                let (name, elements) = (name.to_owned(), Some(ROW));
+                self.classes.insert(class.parse().ok()?, Class { name, parent: 0, elements, objects: 0 });
+            }
+            "j" => {
+                let mut words = rest.split(' ').map(str::parse::<u64>);
+                let mut next = || words.next()?.ok();
+                let (finding, base) = (next()?, next()?);
+                let (class, number) = (next()?.try_into().ok()?, next()?.try_into().ok()?);
+                self.found_objects.insert((finding, base), Object { class, number });
+            }
+            "h" => {
+                let (finding, rest) = two()?;
+                let (index, name) = rest.split_once(' ')?;
+                self.found_threads.insert((finding.parse().ok()?, index.parse().ok()?), name.to_owned());
             }
             "i" | "g" => {
                 let (class, displacement, name) = three()?;
@@ -205,6 +233,22 @@ impl Names {
         self.threads.get(&serial).cloned()
     }
 
+    /// From now on, addresses and threads mean what they did when this finding was made.
+    pub(crate) fn tell_of(&mut self, finding: u64) {
+        if self.finding.is_none() {
+            self.read_on();
+        }
+        self.finding = Some(finding);
+    }
+
+    /// A thread as the program calls it, by its index in the checker.
+    pub(crate) fn thread_of_finding(&self, index: usize) -> Option<String> {
+        self.found_threads
+            .get(&(self.finding?, index.try_into().ok()?))
+            .filter(|name| !name.is_empty())
+            .cloned()
+    }
+
     /// An object is at `base` from now on.
     pub(crate) fn object(&mut self, base: u64, what: u64) {
         let class = what as u32;
@@ -227,19 +271,32 @@ impl Names {
 
     /// The variable at an address, or the object, if it is that of a lock.
     pub(crate) fn variable(&mut self, address: u64) -> Option<String> {
-        let (base, Object { class, number }) = self.objects.around(address)?;
+        let (base, Object { class, number }) = match self.finding {
+            Some(finding) => {
+                let (&(_, base), &object) =
+                    self.found_objects.range((finding, 0)..=(finding, address)).next_back()?;
+                (base, object)
+            }
+            None => self.objects.around(address)?,
+        };
         let known = self.classes.get(&class)?;
         let displacement = address - base;
+        if number == 0 && self.finding.is_some() {
+            // Static fields have a place of their own, which begins with the first.
+            return Some(format!("{}.{}", known.name, self.known_field(class, 0, displacement)?));
+        }
         // Of all that is long, only the name itself is allocated: a program may have millions.
         let mut name = String::with_capacity(known.name.len() + 32);
         name += &known.name;
         if number != 0 {
             write!(name, "#{number}").ok()?;
         }
-        match (displacement, known.shift) {
+        match (displacement, known.elements) {
             (0, _) if number == 0 => name += ".class",
             (0, _) => {}
-            (_, Some(shift)) => write!(name, "[{}]", displacement.checked_sub(HEADER)? >> shift).ok()?,
+            (_, Some((header, shift))) => {
+                write!(name, "[{}]", displacement.checked_sub(header)? >> shift).ok()?;
+            }
             (_, None) => {
                 name.push('.');
                 self.add_field(class, number, displacement, &mut name);
@@ -333,6 +390,22 @@ mod tests {
         names.object(2000, 2);
         assert_eq!(names.variable(1000 + 16 + 4 * 8).unwrap(), "int[]#1[4]");
         assert_eq!(names.variable(2000 + 16 + 5).unwrap(), "byte[]#1[5]");
+    }
+
+    #[test]
+    fn each_finding_has_names_of_its_own() {
+        let mut names = names(
+            "c 1 0 Account\ni 1 4 balance\ng 1 0 total\nr 2 int[]\n\
+            j 0 1000 1 3\nj 0 2000 1 0\nj 7 1000 2 1\nh 0 3 pool-1\nh 7 3 pool-2\n",
+        );
+        names.tell_of(0);
+        assert_eq!(names.variable(1004).unwrap(), "Account#3.balance");
+        assert_eq!(names.variable(2000).unwrap(), "Account.total");
+        assert_eq!(names.thread_of_finding(3).as_deref(), Some("pool-1"));
+        names.tell_of(7);
+        assert_eq!(names.variable(1008).unwrap(), "int[]#1[1]");
+        assert_eq!(names.variable(999), None);
+        assert_eq!(names.thread_of_finding(3).as_deref(), Some("pool-2"));
     }
 
     #[test]

@@ -112,6 +112,10 @@ impl Frames {
 
     /// A function that is called by those of `stack`; if no thread is named, further up in a stack that is not known.
     pub(super) fn frame(&mut self, root: Option<Root>, stack: &[Frame], call: Call) -> Frame {
+        if call.block == 0 {
+            // The initialiser of a JVM's class: whoever comes first runs it.
+            return Frame { block: None, role: Role::NotUsers, code: 0 };
+        }
         let known = self.code.block(call.block, &mut self.names, &mut self.symbols);
         let is_outermost = root.is_some() && stack.is_empty();
         let mut role = Role::NotUsers;
@@ -134,7 +138,11 @@ impl Frames {
                     jvm::Role::Block => true,
                     jvm::Role::UnlessEntry => !is_outermost,
                     jvm::Role::NoBlock => false,
-                    jvm::Role::Statement => stack.last().is_some_and(|method| method.block.is_none()),
+                    jvm::Role::Statement => match stack.last() {
+                        Some(method) => method.block.is_none(),
+                        // The agent announces those of methods that are none by themselves.
+                        None => !self.is_in_block(region, site),
+                    },
                 };
                 if method == jvm::Role::UnlessEntry && is_outermost && meant == Meant::Unsaid {
                     self.entries.insert(region);
@@ -158,6 +166,15 @@ impl Frames {
             Meant::Unsaid => counts,
         };
         Frame { block: is_block.then_some((region, site)), role, code: address_in(call.block) }
+    }
+
+    /// Whether the specification makes a block of the method that a synchronized statement is in.
+    fn is_in_block(&mut self, statement: RegionId, site: SiteId) -> bool {
+        let method = self.names.regions.get(statement).strip_suffix(" synchronized").map(str::to_owned);
+        method.is_some_and(|method| {
+            let region = self.names.regions.intern(&method);
+            self.code.meant(region, site, None, &self.names) == Meant::Atomic
+        })
     }
 
     /// The block around an access of another thread, which came there by `path`: the outermost, or else the function itself.

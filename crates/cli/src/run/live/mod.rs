@@ -23,7 +23,7 @@ use atomvet_check::{Finding, Stats};
 use atomvet_live::blocks::Root;
 use atomvet_live::found::Finding as Found;
 use atomvet_live::table::{Counter, Table};
-use atomvet_ring::{Block, LOW};
+use atomvet_ring::{Block, ELSEWHERE, LOW};
 use atomvet_trace::{Format, LockId, RegionId, SiteId, ThreadId, VarId};
 
 use self::frames::{FIRST_THREAD, Frames};
@@ -190,7 +190,9 @@ impl<'a> Telling<'a> {
         }
         self.entered.add(region, site, entered.count);
         self.blocks += entered.count;
-        self.blocks_in_threads |= root == Some(Root::Other);
+        // The stacks of a JVM's threads are alike, and words of methods say whose they are.
+        let is_elsewhere = entered.function & ELSEWHERE != 0 && self.frames.symbols.jvm().is_some();
+        self.blocks_in_threads |= root == Some(Root::Other) || is_elsewhere;
         self.seen.entry(name.clone()).or_insert(Seen { name, entered: 0, violated: 0 }).entered +=
             entered.count;
     }
@@ -198,6 +200,9 @@ impl<'a> Telling<'a> {
     /// A finding of the table, if its function is a block; otherwise the block around it that is the innermost, if the finding
     /// said that it is.
     fn found(&mut self, found: &Found) -> Option<Told> {
+        if let Some(names) = self.frames.symbols.jvm() {
+            names.tell_of(found.number);
+        }
         let stack = self.frames.open(found);
         let open: Vec<(RegionId, SiteId)> = stack.iter().filter_map(|frame| frame.block).collect();
         if stack.last().is_some_and(|frame| frame.block.is_some()) {
@@ -256,6 +261,9 @@ impl<'a> Telling<'a> {
         spec: Option<&Spec>,
     ) -> (Examined, Summary, Vec<Seen>) {
         let table = self.table;
+        if let Some(names) = self.frames.symbols.jvm() {
+            self.frames.code.simple_methods(names.simple_methods());
+        }
         let thread_entries = self.frames.thread_entries();
         let started = table.get(Counter::Threads);
         let active = table.active_threads() as u64;
@@ -312,7 +320,7 @@ enum Told {
 impl Cast for Frames {
     fn thread(&mut self, index: usize) -> ThreadId {
         let serial = index.saturating_sub(FIRST_THREAD) as u32;
-        let called = self.symbols.jvm().and_then(|names| names.thread(serial));
+        let called = self.symbols.jvm().and_then(|names| names.thread_of_finding(index));
         let native = || if serial == 0 { "main".to_owned() } else { format!("T{serial}") };
         self.names.threads.intern(&called.unwrap_or_else(native))
     }
