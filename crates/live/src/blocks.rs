@@ -30,7 +30,7 @@ const VIOLATED: u64 = 1 << 63;
 /// ```text
 /// outermost ──► round ──► SUSPENDED ──► square      only `square` is judged until the team is done
 /// ```
-pub const SUSPENDED: u64 = 0;
+pub const SUSPENDED: u64 = u64::MAX;
 
 /// How a block is entered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

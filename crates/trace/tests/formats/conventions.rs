@@ -72,7 +72,7 @@ fn the_first_line_of_text_says_it() {
 fn what_is_not_understood_is_an_error() {
     let place = |text: &str| open(text.as_bytes()).err().map(|error| (error.kind, error.place));
     assert_eq!(place("#atomvet waits=split colour=red\n"), Some((ErrorKind::Version, Place::Line(1, 22))));
-    assert_eq!(place("#atomvet conflicts=data\n"), Some((ErrorKind::Version, Place::Line(1, 10))));
+    assert_eq!(place("#atomvet conflicts=all\n"), Some((ErrorKind::Version, Place::Line(1, 10))));
     assert_eq!(place("\u{feff}#atomvet waits\n"), Some((ErrorKind::Version, Place::Line(1, 10))));
     let long = format!("#atomvet waits=split{}updates=commute\n", " ".repeat(2000));
     assert_eq!(place(&long), Some((ErrorKind::Version, Place::Line(1, 10))));
