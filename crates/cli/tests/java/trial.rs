@@ -25,7 +25,7 @@ fn random_programs_are_judged_live_as_by_brute_force() {
 fn judge(tools: Tools, seed: u64) {
     let is_live = if tools.agent.is_some() { " --live" } else { "" };
     let directory = tempfile::tempdir().expect("a directory");
-    let trial = Trial { tools, directory: directory.path().to_owned(), seed, programs: 100 };
+    let trial = Trial { tools, directory: directory.path().to_owned(), seed, programs: 130 };
     let (outcome, failures) = trial.run(|_| {}).expect("they run");
     if let Some(failure) = failures.first() {
         let smaller = trial.reduce(failure).expect("smaller ones run");
