@@ -112,11 +112,7 @@ fn live(story: &Story, folder: &Path) -> anyhow::Result<Option<String>> {
         return Ok(Some(format!("the program cannot be compiled here: {}", complaint.trim_end())));
     }
     show(&build)?;
-    let options: &[&str] = match story.looked_at {
-        LookedAt::Plainly => &[],
-        LookedAt::WithStrictWaits => &["--strict-waits"],
-        LookedAt::ForOtherSchedules => &["--record", "run.atv"],
-    };
+    let options = story.looked_at.options();
     let command = [&["run"], options, &["--", &run]].concat();
     let as_planned = if story.looked_at == LookedAt::ForOtherSchedules {
         goes_as_planned(&command, folder, Status::Clean)?
@@ -136,7 +132,9 @@ fn recorded(story: &Story, folder: &Path) -> anyhow::Result<()> {
     let trace = format!("{}.std", story.stem);
     let command: &[&str] = match story.looked_at {
         LookedAt::ForOtherSchedules => &["check", "--predict", &trace],
-        LookedAt::Plainly | LookedAt::WithStrictWaits => &["check", &trace],
+        LookedAt::Plainly | LookedAt::WithLocks | LookedAt::AsAWhole | LookedAt::WithStrictWaits => {
+            &["check", &trace]
+        }
     };
     if !goes_as_planned(command, folder, Status::Violations)? {
         bail!("the demo did not go as planned; this is a bug in atomvet");
@@ -199,11 +197,11 @@ impl Story {
         let Story { name, stem, .. } = self;
         let mut commands: Vec<(String, &str)> = Vec::new();
         let mut add = |command: &str, what| commands.push((command.to_owned(), what));
-        let strict = if self.looked_at == LookedAt::WithStrictWaits { " --strict-waits" } else { "" };
+        let options: String = self.looked_at.options().iter().flat_map(|option| [" ", option]).collect();
         add(&format!("atomvet demo {name} -o {stem} && cd {stem}"), "keep what is needed for the following");
         if self.program.is_some() && self.looked_at != LookedAt::ForOtherSchedules {
             add(
-                &format!("atomvet cc -DFIXED {stem}.c -o fixed && atomvet run{strict} -- ./fixed"),
+                &format!("atomvet cc -DFIXED {stem}.c -o fixed && atomvet run{options} -- ./fixed"),
                 "the mended program: exit status 0",
             );
         }

@@ -159,7 +159,10 @@ fn checker(verdict: &Verdict, examined: &Examined) -> model::Checker {
     model::Checker::Observed(model::Observed {
         name: verdict.info.name.to_owned(),
         kind: kind(verdict.info.kind).to_owned(),
-        serializable: verdict.first_cycle.is_none(),
+        serializable: match verdict.first_cycle {
+            Some(_) => Some(false),
+            None => (!examined.pass.tally.is_live).then_some(true),
+        },
         first_cycle_event: verdict.first_cycle.map(|at| at.0),
         violations: (verdict.violations.iter().chain(&verdict.set_aside))
             .map(|v| violation(v, names, &examined.scene))

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::finding::{Aside, AsideKind, Finding};
-use crate::model::{Checker, Coverage, Entered, Entry, Idiom, Report, Suppression, Trace};
+use crate::model::{Checker, Coverage, Entered, Entry, Idiom, Observed, Report, Suppression, Trace};
 use crate::words::short;
 use crate::{observed, predicted};
 
@@ -269,7 +269,7 @@ fn summary(trace: &Trace) -> Summary {
     let judged = trace.checkers.iter().any(is_judged);
     let verdicts = trace.checkers.iter().map(|checker| {
         let (name, verdict) = match checker {
-            Checker::Observed(checker) => (&checker.name, verdict_on_trace(checker.first_cycle_event)),
+            Checker::Observed(checker) => (&checker.name, verdict_on_trace(checker)),
             Checker::Predictive(checker) => {
                 let cut = match &checker.not_judged {
                     Some(why) => format!(": {}", short(why)),
@@ -311,8 +311,9 @@ fn clean(block: &Entered) -> Clean {
     Clean { name, executions: block.executions }
 }
 
-fn verdict_on_trace(first_cycle: Option<u64>) -> String {
-    match first_cycle {
+fn verdict_on_trace(checker: &Observed) -> String {
+    match checker.first_cycle_event {
+        None if checker.serializable.is_none() => "the execution was not judged as a whole".to_owned(),
         None => "the trace is serializable".to_owned(),
         Some(event) => format!("the trace is not serializable, known at event {event}"),
     }

@@ -293,8 +293,8 @@ pub struct Observed {
     pub name: String,
     /// `observed`.
     pub kind: String,
-    /// Verdict on the trace.
-    pub serializable: bool,
+    /// Verdict on the trace; none if blocks alone were judged, as in a program that judges itself.
+    pub serializable: Option<bool>,
     /// The event at which the prefix stops being serializable.
     pub first_cycle_event: Option<u64>,
     /// Verdicts on blocks, and cycles for which no block is blamed.

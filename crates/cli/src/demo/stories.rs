@@ -30,10 +30,27 @@ pub(super) struct Story {
 pub(super) enum LookedAt {
     /// As everything is.
     Plainly,
+    /// With operations on locks as conflicts.
+    WithLocks,
+    /// As an execution, besides block by block.
+    AsAWhole,
     /// With blocks that wait judged as a whole.
     WithStrictWaits,
     /// For what could have happened: in this run nothing went wrong.
     ForOtherSchedules,
+}
+
+impl LookedAt {
+    /// The options of `run` for it.
+    pub(super) fn options(self) -> &'static [&'static str] {
+        match self {
+            LookedAt::Plainly => &[],
+            LookedAt::WithLocks => &["--conflicts", "locks"],
+            LookedAt::AsAWhole => &["--whole-trace"],
+            LookedAt::WithStrictWaits => &["--strict-waits"],
+            LookedAt::ForOtherSchedules => &["--record", "run.atv"],
+        }
+    }
 }
 
 /// The header that the programs share.
@@ -128,7 +145,7 @@ pub(super) const STORIES: &[Story] = &[
         "split-critical-section",
         Some(Shape::SplitCriticalSection),
         "ledger",
-        Plainly,
+        WithLocks,
         "a lock that is given back and taken again: another thread had it in between"
     ),
     story!(
@@ -149,7 +166,7 @@ pub(super) const STORIES: &[Story] = &[
         "no-serial-order",
         Some(Shape::NoSerialOrder),
         "doctors",
-        Plainly,
+        AsAWhole,
         "two doctors who each rely on the other: no block alone is to blame"
     ),
     Story {

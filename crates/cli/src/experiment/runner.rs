@@ -190,7 +190,10 @@ fn of_report(path: &Path, algorithm: &str) -> Option<Measure> {
             }
             sum.seconds += observed.seconds;
             sum.peak = sum.peak.max(observed.peak_bytes);
-            sum.serializable = Some(sum.serializable == Some(true) && observed.serializable);
+            sum.serializable = match (sum.serializable, observed.serializable) {
+                (Some(false), _) | (_, Some(false)) => Some(false),
+                (before, now) => before.and(now),
+            };
             sum.first_event = sum.first_event.or(observed.first_cycle_event);
             for violation in &observed.violations {
                 let Some(block) = &violation.block else {

@@ -101,6 +101,12 @@ pub(crate) struct Args {
     /// Have an independent verifier confirm every witness that is shown
     #[arg(long, help_heading = "What is shown")]
     verify: bool,
+    /// Also judge the execution as a whole, not only each function
+    ///
+    /// Finds executions without a serial order for which no single function is to blame. Records the run, which costs more than a
+    /// live check.
+    #[arg(long, help_heading = "What is checked")]
+    whole_trace: bool,
     #[command(flatten)]
     destination: Destination,
     /// Seconds for explaining the findings; the others are reported without a reason [default: 10 and twice the program's time]

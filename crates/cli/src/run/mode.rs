@@ -41,6 +41,7 @@ impl Mode {
             || spec.is_some_and(|spec| spec.ignores_variables())
             || args.all_instances
             || args.verify
+            || args.whole_trace
             || is_jvm && in_force.config.conflicts == Conflicts::Locks;
         if is_recorded || judges_itself && needs_accesses { Mode::Recorded } else { Mode::Live }
     }

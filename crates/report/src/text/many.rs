@@ -24,7 +24,9 @@ fn outcome(entry: &Entry) -> Outcome {
     let (mut found, mut complete) = (false, true);
     for checker in &trace.checkers {
         match checker {
-            Checker::Observed(checker) => found |= !checker.serializable || !checker.violations.is_empty(),
+            Checker::Observed(checker) => {
+                found |= checker.serializable == Some(false) || !checker.violations.is_empty()
+            }
             Checker::Predictive(checker) => {
                 found |= !checker.violations.is_empty() || !checker.deadlocks.is_empty();
                 complete &= checker.complete;

@@ -107,7 +107,10 @@ pub(super) fn called(trace: &str) -> String {
 
 pub(super) fn of_trace(page: &mut Page, trace: &Trace) {
     let coverage = &trace.coverage;
-    let mut about = "observed: on this execution, as recorded".to_owned();
+    let is_live = coverage.events.is_none();
+    let mut about =
+        if is_live { "observed: on this execution" } else { "observed: on this execution, as recorded" }
+            .to_owned();
     if coverage.partial {
         let reason = coverage.partial_reason.as_deref().unwrap_or("for an unknown reason");
         about.push_str(&format!("; PARTIAL, {}", short(reason)));
@@ -186,6 +189,7 @@ fn nothing(coverage: &Coverage) -> String {
 
 fn observed(checker: &Observed) -> [String; 3] {
     let trace = match checker.first_cycle_event {
+        None if checker.serializable.is_none() => "trace: not judged as a whole".to_owned(),
         None => "trace: serializable".to_owned(),
         Some(at) => format!("trace: NOT serializable, known at event {}", grouped(at)),
     };
