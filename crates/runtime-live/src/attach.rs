@@ -18,46 +18,51 @@ unsafe extern "C" {
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
-/// Fills the slots of a module, if the program is under test.
+/// Fills the slots of a module, if the program is under test. The hooks of a module that goes by another layout stay as they are, all
+/// of them: a part would tell of blocks without ends.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn atomvet_attach(first: *mut Slot, end: *mut Slot) {
-    // Names that are not found make the dynamic linker allocate and free: those functions have to be known.
+    // The dynamic linker may allocate when it is asked for names: those functions have to be known.
     host::__tsan_init();
     if !process::has_started() {
         return;
     }
-    let mut at = first;
-    while at < end {
-        // SAFETY: the caller has slots from `first` to `end`, with names that end with zeros.
-        unsafe {
-            fill(&*at);
-            at = at.add(1);
-        }
+    // SAFETY: the caller has slots from `first` to `end`, with names that end with zeros.
+    let slots = unsafe { core::slice::from_raw_parts(first.cast_const(), end.offset_from_unsigned(first)) };
+    // SAFETY: as above.
+    if slots.iter().any(|slot| unsafe { layout(slot) } == Some(decimal(LAYOUT, &mut [0; 10]))) {
+        // SAFETY: as above.
+        slots.iter().for_each(|slot| unsafe { fill(slot) });
+    } else {
+        complain_of_another_version();
     }
+}
+
+/// The layout that the hooks of a module go by, if this slot tells it.
+///
+/// # Safety
+/// The slot's name ends with a zero.
+unsafe fn layout(slot: &Slot) -> Option<&[u8]> {
+    // SAFETY: as the caller says.
+    unsafe { CStr::from_ptr(slot.name) }.to_bytes().strip_prefix(b"atomvet_thread_")
 }
 
 /// # Safety
 /// The slot's name ends with a zero.
 unsafe fn fill(slot: &Slot) {
     // SAFETY: as the caller says.
-    let name = unsafe { CStr::from_ptr(slot.name) };
-    if let Some(layout) = name.to_bytes().strip_prefix(b"atomvet_thread_") {
-        // Hooks of another layout find no thread, and go on in this library each time.
-        if layout == decimal(LAYOUT, &mut [0; 10]) {
-            slot.function.store(core::ptr::without_provenance_mut(thread::offset()), Ordering::Relaxed);
-        }
+    if unsafe { layout(slot) }.is_some() {
+        slot.function.store(core::ptr::without_provenance_mut(thread::offset()), Ordering::Relaxed);
         return;
     }
-    // SAFETY: the hooks of modules are hidden, so what is found in all libraries is exported here.
+    // SAFETY: as the caller says. The hooks of modules are hidden, so what is found in all libraries is exported here.
     let function = unsafe { dlsym(core::ptr::null_mut(), slot.name) };
-    if function.is_null() {
-        complain_of_another_version();
-    } else {
+    if !function.is_null() {
         slot.function.store(function, Ordering::Relaxed);
     }
 }
 
-/// A hook that this library does not know stays as it is: what it should tell is not seen.
+/// What such a module does is not seen.
 #[cold]
 fn complain_of_another_version() {
     static SAID: AtomicBool = AtomicBool::new(false);
