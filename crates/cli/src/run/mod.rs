@@ -83,7 +83,9 @@ pub(crate) struct Args {
     /// The program and its arguments
     #[arg(required = true, value_name = "PROGRAM", trailing_var_arg = true, allow_hyphen_values = true)]
     program: Vec<OsString>,
-    /// Algorithms, by name and with commas between, or all, observed or predictive (see `atomvet list`) [default: regiontrack]
+    /// Use these algorithms [default: regiontrack]
+    ///
+    /// Names as in `atomvet list`, or all, observed, predictive. Any but the default records the run.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "What is checked")]
     algo: Vec<String>,
     #[command(flatten)]
@@ -92,13 +94,15 @@ pub(crate) struct Args {
     since: Since,
     #[command(flatten)]
     conventions: conventions::Asked,
-    /// For people (text, html), for programs (json) or for other tools; may be given several times, with -o [default: text]
+    /// Format of the report [default: text]
+    ///
+    /// May be given several times together with -o.
     #[arg(long, value_name = "FORMAT", value_parser = formats(), help_heading = "What is shown")]
     format: Vec<Format>,
-    /// One finding per violating block instance instead of one per mistake with a count
+    /// Report every violated block instance, not one per mistake
     #[arg(long, help_heading = "What is shown")]
     all_instances: bool,
-    /// Have an independent verifier confirm every witness that is shown
+    /// Have independent code verify every witness shown
     #[arg(long, help_heading = "What is shown")]
     verify: bool,
     /// Also judge the execution as a whole, not only each function
@@ -109,19 +113,25 @@ pub(crate) struct Args {
     whole_trace: bool,
     #[command(flatten)]
     destination: Destination,
-    /// Seconds for explaining the findings; the others are reported without a reason [default: 10 and twice the program's time]
+    /// Explain findings for at most N seconds
+    ///
+    /// The remaining findings are reported without a witness. [default: 10 plus twice the program's time]
     #[arg(long, value_name = "N", value_parser = budget::seconds, help_heading = "What is shown")]
     explain_seconds: Option<f64>,
-    /// Seconds that the program has to end after SIGINT or SIGTERM: it gets SIGTERM after half of them, and is killed after all
+    /// Seconds that the program has to end after Ctrl-C or SIGTERM
+    ///
+    /// It gets SIGTERM after half of them, and SIGKILL after all.
     #[arg(long, value_name = "SECONDS", default_value = "0.4", value_parser = budget::seconds, help_heading = "The program")]
     grace: f64,
-    /// Write what happened to a trace that `atomvet check` reads; for further processes, .2, .3, … is appended
+    /// Record the run in this trace, for `atomvet check`
+    ///
+    /// Further processes are recorded in files with .2, .3, … appended.
     #[arg(long, value_name = "FILE", help_heading = "What is kept")]
     record: Option<PathBuf>,
     /// What `--record` does by itself
     #[arg(long, requires = "record", hide = true)]
     record_all: bool,
-    /// Write the blocks that were seen atomic and those that were not to a specification
+    /// Write a specification: the blocks that were seen atomic, and those that were not
     #[arg(long, value_name = "FILE", help_heading = "What is kept")]
     refine: Option<PathBuf>,
     #[command(flatten)]
