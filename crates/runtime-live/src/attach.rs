@@ -18,8 +18,8 @@ unsafe extern "C" {
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
-/// Fills the slots of a module, if the program is under test. The hooks of a module that goes by another layout stay as they are, all
-/// of them: a part would tell of blocks without ends.
+/// Fills the slots of a module, if the program is under test. The hooks of a module that does not say how threads are laid out, as
+/// the first versions did not, stay as they are, all of them: a part would tell of blocks without ends.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn atomvet_attach(first: *mut Slot, end: *mut Slot) {
     // The dynamic linker may allocate when it is asked for names: those functions have to be known.
@@ -30,7 +30,7 @@ unsafe extern "C" fn atomvet_attach(first: *mut Slot, end: *mut Slot) {
     // SAFETY: the caller has slots from `first` to `end`, with names that end with zeros.
     let slots = unsafe { core::slice::from_raw_parts(first.cast_const(), end.offset_from_unsigned(first)) };
     // SAFETY: as above.
-    if slots.iter().any(|slot| unsafe { layout(slot) } == Some(decimal(LAYOUT, &mut [0; 10]))) {
+    if slots.iter().any(|slot| unsafe { layout(slot) }.is_some()) {
         // SAFETY: as above.
         slots.iter().for_each(|slot| unsafe { fill(slot) });
     } else {
@@ -51,8 +51,11 @@ unsafe fn layout(slot: &Slot) -> Option<&[u8]> {
 /// The slot's name ends with a zero.
 unsafe fn fill(slot: &Slot) {
     // SAFETY: as the caller says.
-    if unsafe { layout(slot) }.is_some() {
-        slot.function.store(core::ptr::without_provenance_mut(thread::offset()), Ordering::Relaxed);
+    if let Some(layout) = unsafe { layout(slot) } {
+        // Hooks of another layout find no thread, and go on in this library each time.
+        if layout == decimal(LAYOUT, &mut [0; 10]) {
+            slot.function.store(core::ptr::without_provenance_mut(thread::offset()), Ordering::Relaxed);
+        }
         return;
     }
     // SAFETY: as the caller says. The hooks of modules are hidden, so what is found in all libraries is exported here.
