@@ -128,8 +128,8 @@ pub(crate) struct Args {
     /// Further processes are recorded in files with .2, .3, … appended.
     #[arg(long, value_name = "FILE", help_heading = "What is kept")]
     record: Option<PathBuf>,
-    /// What `--record` does by itself
-    #[arg(long, requires = "record", hide = true)]
+    /// Record every access of a JVM, as `check --predict` needs it; native programs are always recorded whole
+    #[arg(long, requires = "record", help_heading = "What is kept")]
     record_all: bool,
     /// Write a specification: the blocks that were seen atomic, and those that were not
     #[arg(long, value_name = "FILE", help_heading = "What is kept")]
